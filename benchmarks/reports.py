@@ -98,7 +98,7 @@ def _observed(folder: pathlib.Path) -> Any:
     """Return a proxy of torch.cuda that reports each name to the recorder of ``--report``."""
     import torch
 
-    from morph.evidence.rehearsal import Rehearsal
+    from morph.evidence.rehearsal.recording import Rehearsal
     from morph.finders.torch_cuda.modules import ServedModule
 
     served: Any = torch.cuda

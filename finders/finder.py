@@ -12,26 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
-    from typing import Any, Protocol
+    from typing import Any
 
     from morph.base.journal import Journal
 
     Callback = Callable[[ModuleType], object]
-
-    class Waiting(Protocol):
-        """The callbacks before and after a module is executed.
-
-        Attributes:
-            executing: The modules whose code is running between the two.
-        """
-
-        executing: set[str]
-
-        def before_execution(self, fullname: str) -> None:
-            """Prepare for the module."""
-
-        def after_execution(self, fullname: str, module: ModuleType) -> None:
-            """Receive the completely executed module."""
 
 
 class Finder:
@@ -53,7 +38,7 @@ class Finder:
     def watch(self, name: str, callback: Callback) -> None:
         """Call ``callback(module)`` after each execution of the module ``name``."""
         self._callbacks.setdefault(name, []).append(callback)
-        self._install()
+        put_first(self)
 
     def unwatch(self, name: str, callback: Callback) -> None:
         """Undo one ``watch``; do nothing if there was none."""
@@ -72,7 +57,7 @@ class Finder:
     def watch_below(self, package: str, callback: Callback) -> None:
         """Call ``callback(module)`` after each execution of a submodule of ``package``, at any depth."""
         self._prefixes[package + "."] = callback
-        self._install()
+        put_first(self)
 
     def unwatch_below(self, package: str) -> None:
         """Undo one ``watch_below``; do nothing if there was none."""
@@ -83,19 +68,16 @@ class Finder:
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the module's spec with a loader that calls back (PEP 451), or None without callbacks."""
-        if not self._waits_for(fullname):
+        if fullname not in self._callbacks and not any(map(fullname.startswith, self._prefixes)):
             return None
         spec = find_elsewhere(self, fullname, path, target)
         if spec is not None and spec.loader is not None:
             spec.loader = CallingLoader(spec.loader, self)  # type: ignore[assignment]
         return spec
 
-    def _waits_for(self, fullname: str) -> bool:
-        return fullname in self._callbacks or any(map(fullname.startswith, self._prefixes))
-
     def before_execution(self, fullname: str) -> None:
         """Call the preparations for ``fullname``; only the loader calls this."""
-        self._preparations.pop(fullname, _nothing)()
+        self._preparations.pop(fullname, lambda: None)()
 
     def after_execution(self, fullname: str, module: ModuleType) -> None:
         """Call the callbacks for ``fullname``; only the loader calls this."""
@@ -105,9 +87,6 @@ class Finder:
             if fullname.startswith(prefix):
                 callback(module)
 
-    def _install(self) -> None:
-        put_first(self)
-
     def _uninstall_if_idle(self) -> None:
         if not self._callbacks and not self._prefixes:
             take_away(self)
@@ -116,7 +95,7 @@ class Finder:
 class CallingLoader:
     """Loads through the real loader, leaves no trace on the module, then runs the callbacks."""
 
-    def __init__(self, loader: Any, finder: Waiting) -> None:
+    def __init__(self, loader: Any, finder: Finder) -> None:
         self._loader = loader
         self._finder = finder
 
@@ -129,7 +108,8 @@ class CallingLoader:
         """Execute the module through its own loader, then run the callbacks."""
         spec: Any = module.__spec__
         spec.loader = module.__loader__ = self._loader
-        if _is_proxy(module):  # importlib.reload(): torch's code has run already, and the table is unchanged
+        # importlib.reload() of a proxy: torch's code has run already, and the table is unchanged
+        if hasattr(type(module), "__wrapped__"):
             return
         from morph.base import garbage  # most processes under morph load no watched module
 
@@ -172,14 +152,6 @@ def on_import(name: str, callback: Callback, journal: Journal, change: str = "")
     module = sys.modules.get(name)
     if module is not None and name not in finder.executing:  # else it is called back after the execution
         when_complete(module, lambda: call(module) if finder.watches(name, call) else None)
-
-
-def _nothing() -> None:
-    """Do nothing."""
-
-
-def _is_proxy(module: ModuleType) -> bool:
-    return hasattr(type(module), "__wrapped__")
 
 
 def find_elsewhere(

@@ -82,7 +82,7 @@ def test_a_folder_above_without_the_sticky_bit_is_not_used(user: pathlib.Path) -
     user.parent.chmod(0o777)
     assert not cache.is_sound(library)
     with pytest.raises(PermissionError, match=f"others can write to {user.parent}; chmod go-w it"):
-        cache.prepare(user / "other")
+        private.prepare(user / "other")
     assert not (user / "other").exists()
 
 
@@ -143,7 +143,7 @@ def test_links_in_a_circle_are_refused(user: pathlib.Path) -> None:
     user.symlink_to(user)
     assert not private.is_private(user / "native")
     with pytest.raises(OSError, match="links"):
-        cache.prepare(user / "native")
+        private.prepare(user / "native")
 
 
 def test_the_group_of_one_user_may_write(user: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

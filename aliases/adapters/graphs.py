@@ -121,15 +121,11 @@ def make_graphed_callables(
     return target(callables, sample_args, num_warmup_iters, allow_unused_input)
 
 
-def _mode(mode: str) -> dict[str, str]:
-    """Return the vendor's parameters for a capture mode; CUDA's default mode is the vendor's default."""
-    return {} if mode == CUDA_MODE else {"capture_error_mode": mode}
-
-
 def _capture(cuda_graph: Any, pool: Any, stream: Any, mode: str) -> Any:
     vendor = vendor_module().graph
     if "capture_error_mode" in inspect.signature(vendor).parameters:
-        return vendor(cuda_graph, pool, stream, **_mode(mode))
+        given = {} if mode == CUDA_MODE else {"capture_error_mode": mode}  # else the vendor's default
+        return vendor(cuda_graph, pool, stream, **given)
     return vendor(cuda_graph, pool, stream)  # a mode only decides which calls of other threads CUDA refuses
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from morph.aliases.adapters.streams import set_stream_by_id
 from morph.backends import vendor_module
 
 Place = tuple[int, int, int]  # a stream's id, the index of its device and the kind of the device
@@ -19,15 +20,6 @@ def get_device() -> int:
 def set_device(device: int) -> None:
     """Implement ``torch._C._cuda_setDevice(device)``."""
     vendor_module().set_device(device)
-
-
-def exchange_device(device: int) -> int:
-    """Implement ``torch._C._cuda_exchangeDevice``: return the previous device; -1 changes nothing."""
-    if device < 0:
-        return -1
-    previous = get_device()
-    set_device(device)
-    return previous
 
 
 def current_stream(device: int) -> Place:
@@ -48,8 +40,7 @@ def current_raw_stream(device: int) -> int:
 def set_stream(stream_id: int, device_index: int, device_type: int) -> None:
     """Implement ``torch._C._cuda_setStream``, which makes the stream's device current too."""
     set_device(device_index)
-    place = {"stream_id": stream_id, "device_index": device_index, "device_type": device_type}
-    vendor_module().set_stream(vendor_module().Stream(**place))
+    set_stream_by_id(stream_id, device_index, device_type)
 
 
 def synchronize() -> None:

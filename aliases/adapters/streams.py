@@ -49,11 +49,7 @@ def get_stream_from_external(target: Callable[..., Any], data_ptr: int, device: 
     return target(data_ptr, device)
 
 
-def _priority_range() -> tuple[int, int]:
-    return 0, 0
-
-
-priority_range = staticmethod(_priority_range)  # the lowest and the highest, which are equal
+priority_range = staticmethod(lambda: (0, 0))  # the lowest and the highest, which are equal
 priority = property(lambda stream: 0, doc="The stream's priority, of which there is one.")
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Process
@@ -19,6 +20,18 @@ _DOMAINS = {
 }
 
 
+def _text(field: str, what: str) -> Callable[[SysmanGpu], str]:
+    """Return the method of a reading that is a text in the card's properties."""
+
+    def read(card: SysmanGpu) -> str:
+        text: str = operator.attrgetter(field)(card.properties).decode(errors="replace").strip()
+        if text in _UNKNOWN:
+            raise card.unknown(what)
+        return text
+
+    return read
+
+
 class SysmanGpu(Device):
     """A card, or one of its tiles if torch.xpu exposes each tile as a device.
 
@@ -29,6 +42,9 @@ class SysmanGpu(Device):
     """
 
     why_unknown = "Level Zero Sysman does not report it through pyzes"
+    name = _text("core.name", "name")
+    serial = _text("serialNumber", "serial number")
+    driver_version = _text("driverVersion", "version of the driver")
 
     def __init__(self, sysman: Sysman, card: Any, tile: int | None = None) -> None:
         self._sysman = sysman
@@ -40,21 +56,9 @@ class SysmanGpu(Device):
         """The card's ``zes_device_properties_t``."""
         return self._sysman.read("zesDeviceGetProperties", "zes_device_properties_t", self._card)
 
-    def name(self) -> str:
-        """Return the product's name."""
-        return self._text(self.properties.core.name, "name")
-
     def uuid(self) -> str:
         """Return the card's UUID."""
         return str(uuid.UUID(bytes=bytes(self.properties.core.uuid.id)))
-
-    def serial(self) -> str:
-        """Return the board's serial number."""
-        return self._text(self.properties.serialNumber, "serial number")
-
-    def driver_version(self) -> str:
-        """Return the version of the driver."""
-        return self._text(self.properties.driverVersion, "version of the driver")
 
     def pci(self) -> PciAddress:
         """Return the address on the PCI bus."""
@@ -135,7 +139,8 @@ class SysmanGpu(Device):
     def power_limit(self) -> int:
         """Return the sustained power limit."""
         sustained = self._sysman.library.ZES_POWER_LEVEL_SUSTAINED
-        found = [each.limit for each in self._limits() if each.level == sustained]
+        limits = self._sysman.listed("zesPowerGetLimitsExt", "zes_power_limit_ext_desc_t", self._power)
+        found = [each.limit for each in limits if each.level == sustained]
         return self._known(found[0] if found else -1, "limit of the power")
 
     def power_limits(self) -> tuple[int, int]:
@@ -179,9 +184,6 @@ class SysmanGpu(Device):
             raise self.unknown("power")
         return domains[0]  # the card's
 
-    def _limits(self) -> list[Any]:
-        return self._sysman.listed("zesPowerGetLimitsExt", "zes_power_limit_ext_desc_t", self._power)
-
     def _modules(self) -> Iterator[tuple[Any, Any]]:
         on_device = self._sysman.library.ZES_MEM_LOC_DEVICE
         for module, properties in self._own("MemoryModules", "zes_mem_handle_t", "Memory"):
@@ -215,9 +217,3 @@ class SysmanGpu(Device):
         if value <= 0:
             raise self.unknown(what)
         return int(value)
-
-    def _text(self, value: bytes, what: str) -> str:
-        text = value.decode(errors="replace").strip()
-        if text in _UNKNOWN:
-            raise self.unknown(what)
-        return text

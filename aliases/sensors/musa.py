@@ -12,6 +12,7 @@ from morph.aliases.sensors.reading import Clock, Device, Memory, PciAddress, Unk
 from morph.aliases.sensors.torch_device import TorchSource
 
 Value = TypeVar("Value")
+_PCI = "mtmlDeviceGetPciInfo"
 _DOES_NOT_TELL = "MTML does not report it"
 
 
@@ -63,9 +64,9 @@ def _fact(kind: Callable[[Any], Value], function: str) -> Callable[[MooreThreads
     return lambda gpu: kind(gpu._device(function))
 
 
-def _of_part(context: str, function: str) -> Callable[[MooreThreadsGpu], int]:
+def _of_part(kind: Callable[[Any], Value], context: str, function: str) -> Callable[[MooreThreadsGpu], Value]:
     """Return the method that reports what a function of MTML returns of a part of the GPU."""
-    return lambda gpu: int(gpu._part(context, function))
+    return lambda gpu: kind(gpu._part(context, function))
 
 
 class MooreThreadsGpu(Device):
@@ -82,61 +83,33 @@ class MooreThreadsGpu(Device):
     firmware = _fact(str, "mtmlDeviceGetVbiosVersion")
     cores = _fact(int, "mtmlDeviceCountGpuCores")
     power = _fact(int, "mtmlDeviceGetPowerUsage")  # of the board, in milliwatts
-    busy = _of_part("mtmlGpuContext", "mtmlGpuGetUtilization")
-    temperature = _of_part("mtmlGpuContext", "mtmlGpuGetTemperature")
-    memory_busy = _of_part("mtmlMemoryContext", "mtmlMemoryGetUtilization")
-    memory_bus_width = _of_part("mtmlMemoryContext", "mtmlMemoryGetBusWidth")
+    uuid = _fact(lambda text: str(text).removeprefix("GPU-"), "mtmlDeviceGetUUID")
+    pci = _fact(lambda info: PciAddress.parse(info.sbdf), _PCI)
+    pci_ids = _fact(lambda info: (int(info.pciDeviceId), int(info.pciSubsystemId)), _PCI)
+    pcie_link = _fact(lambda info: (int(info.pciCurGen), int(info.pciCurWidth)), _PCI)
+    max_pcie_link = _fact(lambda info: (int(info.pciMaxGen), int(info.pciMaxWidth)), _PCI)
+    busy = _of_part(int, "mtmlGpuContext", "mtmlGpuGetUtilization")
+    temperature = _of_part(int, "mtmlGpuContext", "mtmlGpuGetTemperature")
+    memory_busy = _of_part(int, "mtmlMemoryContext", "mtmlMemoryGetUtilization")
+    memory_bus_width = _of_part(int, "mtmlMemoryContext", "mtmlMemoryGetBusWidth")
+    encoder_busy = _of_part(lambda both: int(both.encUtil), "mtmlVpuContext", "mtmlVpuGetUtilization")
+    decoder_busy = _of_part(lambda both: int(both.decUtil), "mtmlVpuContext", "mtmlVpuGetUtilization")
+    ecc_enabled = _of_part(lambda modes: bool(modes[0]), "mtmlMemoryContext", "mtmlMemoryGetEccMode")
 
     def __init__(self, library: Any, place: int) -> None:
         self._library = library
         self._handle = library.mtmlLibraryInitDeviceByIndex(place)
 
-    def uuid(self) -> str:
-        """Return the UUID."""
-        return str(self._device("mtmlDeviceGetUUID")).removeprefix("GPU-")
-
-    def pci(self) -> PciAddress:
-        """Return the address on the PCI bus."""
-        return PciAddress.parse(self._device("mtmlDeviceGetPciInfo").sbdf)
-
-    def pci_ids(self) -> tuple[int, int]:
-        """Return the PCI device and vendor numbers, and the subsystem's."""
-        info = self._device("mtmlDeviceGetPciInfo")
-        return info.pciDeviceId, info.pciSubsystemId
-
-    def pcie_link(self) -> tuple[int, int]:
-        """Return the current generation and width of the link."""
-        info = self._device("mtmlDeviceGetPciInfo")
-        return info.pciCurGen, info.pciCurWidth
-
-    def max_pcie_link(self) -> tuple[int, int]:
-        """Return the highest generation and width of the link."""
-        info = self._device("mtmlDeviceGetPciInfo")
-        return info.pciMaxGen, info.pciMaxWidth
-
     def memory(self) -> Memory:
         """Return the memory."""
-        total, used = self._memory("mtmlMemoryGetTotal"), self._memory("mtmlMemoryGetUsed")
-        return Memory(total, used)
-
-    def encoder_busy(self) -> int:
-        """Return the percentage of time in which the encoder was busy."""
-        return int(self._part("mtmlVpuContext", "mtmlVpuGetUtilization").encUtil)
-
-    def decoder_busy(self) -> int:
-        """Return the percentage of time in which the decoder was busy."""
-        return int(self._part("mtmlVpuContext", "mtmlVpuGetUtilization").decUtil)
+        functions = "mtmlMemoryGetTotal", "mtmlMemoryGetUsed"
+        return Memory(*(int(self._part("mtmlMemoryContext", each)) for each in functions))
 
     def fan_speed(self) -> int:
         """Return the first fan's speed."""
         if not self._device("mtmlDeviceCountFan"):
             return super().fan_speed()
         return int(self._device("mtmlDeviceGetFanSpeed", 0))
-
-    def ecc_enabled(self) -> bool:
-        """Return whether the memory corrects errors (ECC)."""
-        current, _ = self._part("mtmlMemoryContext", "mtmlMemoryGetEccMode")
-        return bool(current)
 
     def clock(self, clock: Clock) -> int:
         """Return a clock."""
@@ -150,9 +123,6 @@ class MooreThreadsGpu(Device):
 
     def _device(self, function: str, *arguments: Any) -> Any:
         return _told(self._library, lambda mtml: getattr(mtml, function)(self._handle, *arguments))
-
-    def _memory(self, function: str) -> int:
-        return int(self._part("mtmlMemoryContext", function))
 
     def _part(self, context: str, function: str) -> Any:
         def ask(mtml: Any) -> Any:

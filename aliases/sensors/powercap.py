@@ -58,8 +58,5 @@ class Powercap:
     @staticmethod
     def _growth(before: int, after: int, package: pathlib.Path) -> int:
         """Return the growth of a package's counter, which wraps around at its maximum."""
-        return after - before if after >= before else after - before + _range(package)
-
-
-def _range(package: pathlib.Path) -> int:
-    return int((package / "max_energy_range_uj").read_text())
+        wrapped = 0 if after >= before else int((package / "max_energy_range_uj").read_text())
+        return after - before + wrapped

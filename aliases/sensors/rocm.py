@@ -59,6 +59,10 @@ def _fact(kind: Callable[[Any], Value], function: str, key: str | None = None) -
     return lambda gpu: kind(gpu.ask(function, key=key))
 
 
+def _milli(micro: Any) -> int:
+    return int(micro) // 1000
+
+
 class AmdGpu(Device):
     """An AMD GPU.
 
@@ -77,6 +81,8 @@ class AmdGpu(Device):
     memory_bus_width = _fact(int, "amdsmi_get_gpu_vram_info", "vram_bit_width")
     busy = _fact(int, "amdsmi_get_gpu_activity", "gfx_activity")
     memory_busy = _fact(int, "amdsmi_get_gpu_activity", "umc_activity")
+    pci = _fact(PciAddress.parse, "amdsmi_get_gpu_device_bdf")
+    power_limit = _fact(_milli, "amdsmi_get_power_cap_info", "power_cap")
     ecc_enabled = _fact(bool, "amdsmi_get_gpu_ecc_enabled")  # a bit for each block
 
     def __init__(self, library: Any, handle: Any) -> None:
@@ -97,10 +103,6 @@ class AmdGpu(Device):
         if value == "N/A":
             raise self.unknown(key or function)
         return value
-
-    def pci(self) -> PciAddress:
-        """Return the address on the PCI bus."""
-        return PciAddress.parse(self.ask("amdsmi_get_gpu_device_bdf"))
 
     def pcie_link(self) -> tuple[int, int]:
         """Return the current generation and width of the link."""
@@ -146,14 +148,10 @@ class AmdGpu(Device):
             raise self.unknown("power")
         return int(watts[0]) * 1000
 
-    def power_limit(self) -> int:
-        """Return the power limit, which is reported in microwatts."""
-        return int(self.ask("amdsmi_get_power_cap_info", key="power_cap")) // 1000
-
     def power_limits(self) -> tuple[int, int]:
         """Return the range of the limit."""
         caps = self.ask("amdsmi_get_power_cap_info")
-        return caps["min_power_cap"] // 1000, caps["max_power_cap"] // 1000
+        return _milli(caps["min_power_cap"]), _milli(caps["max_power_cap"])
 
     def energy(self) -> int:
         """Return the energy, which is counted in units of several microjoules."""

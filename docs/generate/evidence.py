@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -143,7 +144,7 @@ def backends() -> str:
 
 def rungs(matrix: Matrix, facts: Facts) -> str:
     """Return the evidence for a backend's names, the strongest first: "simulated (250 used, 2 refused)"."""
-    counts = matrix.count_seen(facts.name)
+    counts = Counter((cell.rung, cell.seen) for cell in matrix.cells(facts.name))
     found = {
         rung: {seen: counts[rung, seen] for seen in (*Seen, None) if counts[rung, seen]} for rung in Rung
     }
@@ -236,13 +237,12 @@ def _backend(facts: Facts) -> str:
 
 def served(matrix: Matrix, facts: Facts) -> int:
     """Return how many public names a backend serves."""
-    counts = matrix.count(facts.name)
-    return sum(counts.values()) - counts[Status.MISSING]
+    return sum(cell.status is not Status.MISSING for cell in matrix.cells(facts.name))
 
 
 def public(matrix: Matrix) -> int:
     """Return how many public names there are."""
-    return sum(matrix.count(matrix.backends[0].name).values())
+    return sum(1 for _ in matrix.cells(matrix.backends[0].name))
 
 
 def _rung(rung: Rung, facts: Facts) -> str:

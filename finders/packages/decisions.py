@@ -16,7 +16,7 @@ from types import ModuleType
 
 from morph.backends.tables.package import Package
 from morph.base.announcement import report
-from morph.finders.packages.folders import PACKAGES, is_installed
+from morph.finders.packages.folders import PACKAGES
 
 SAID = "MORPH_REPLACED"
 SERVED_LIBRARIES: set[str] = (
@@ -91,7 +91,8 @@ class Decisions:
         module = sys.modules.get(package.name)
         if module is not None:
             return not is_ours(module)
-        return is_installed(self.find_real(package.name))
+        spec = self.find_real(package.name)
+        return spec is not None and spec.origin is not None  # not a folder of the same name
 
 
 def is_ours(module: ModuleType) -> bool:
@@ -108,23 +109,14 @@ def imported(names: Iterable[str]) -> list[str]:
 def _problem(package: Package) -> str | None:
     """Return why the installed ``package`` cannot load, or None if it loads."""
     if "/" in package.library:
-        return _cannot_load_with_torch(os.path.join(_folder(package), package.library))
+        import torch  # noqa: F401  (which loads the libraries that it needs)
+
+        spec = importlib.util.find_spec(package.name)
+        assert spec is not None
+        assert spec.origin is not None
+        site = os.path.dirname(os.path.dirname(spec.origin))
+        return _cannot_load(os.path.join(site, package.library))
     return _cannot_load(package.library) if package.library else _cannot_import(package)
-
-
-def _folder(package: Package) -> str:
-    """Return the folder that the installed ``package`` is in."""
-    spec = importlib.util.find_spec(package.name)
-    assert spec is not None
-    assert spec.origin is not None
-    return os.path.dirname(os.path.dirname(spec.origin))
-
-
-def _cannot_load_with_torch(library: str) -> str | None:
-    """Return why a ``library`` that was built with torch cannot be loaded, or None if it can."""
-    import torch  # noqa: F401  (which loads the libraries that it needs)
-
-    return _cannot_load(library)
 
 
 def _cannot_import(package: Package) -> str | None:

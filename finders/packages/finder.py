@@ -53,7 +53,7 @@ class PackageFinder:
 
         with self._making_trees:  # two instances would decide separately
             if self._trees is None:
-                self._trees = Trees(self.names, Decisions(self._find_real, self._is_in_use))
+                self._trees = Trees(self.names, Decisions(self._find_real, lambda: self in sys.meta_path))
             return self._trees
 
     def install(self, scope: Scope | None = None) -> None:
@@ -121,9 +121,6 @@ class PackageFinder:
             return ()
         policy = policy_of_caller(sys._getframe(1), self._scope, self.names)
         return self.trees.find_distributions(context, policy)
-
-    def _is_in_use(self) -> bool:
-        return self in sys.meta_path
 
     def _find_real(self, name: str, target: ModuleType | None = None) -> ModuleSpec | None:
         return find_elsewhere(self, name, None, target)

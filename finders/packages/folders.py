@@ -8,7 +8,6 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from importlib.machinery import ModuleSpec
 
 _FINDERS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PACKAGES = os.path.join(os.path.dirname(_FINDERS), "aliases", "packages")
@@ -40,8 +39,3 @@ def top_level(name: str) -> str:
 def folders_of(file: str) -> list[str] | None:
     """Return the ``__path__`` of the module in ``file``; None if it has no submodules."""
     return [os.path.dirname(file)] if os.path.basename(file) == "__init__.py" else None
-
-
-def is_installed(spec: ModuleSpec | None) -> bool:
-    """Return whether ``spec`` belongs to a module with a file, not to a folder of the same name."""
-    return spec is not None and spec.origin is not None

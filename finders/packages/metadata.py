@@ -61,14 +61,6 @@ def _metadata(package: Package, name: str) -> str:
     return head + "".join(f"Requires-Dist: {needed}\n" for needed in package.requires)
 
 
-def _top_level(package: Package, name: str) -> str:
-    return "".join(f"{each}\n" for each in package.import_names)
-
-
-def _record(package: Package, name: str) -> str:
-    return "".join(f"{file.as_posix()},,\n" for file in sorted(_sources(package)))
-
-
 def _sources(package: Package) -> Iterator[pathlib.Path]:
     for name in package.import_names:
         file = pathlib.Path(folders.top_level(name))
@@ -79,7 +71,7 @@ def _sources(package: Package) -> Iterator[pathlib.Path]:
 
 _FILES: dict[str, Callable[[Package, str], str]] = {
     "METADATA": _metadata,
-    "RECORD": _record,
-    "top_level.txt": _top_level,
+    "RECORD": lambda package, name: "".join(f"{file.as_posix()},,\n" for file in sorted(_sources(package))),
+    "top_level.txt": lambda package, name: "".join(f"{each}\n" for each in package.import_names),
     "INSTALLER": lambda package, name: "morph\n",
 }

@@ -35,8 +35,9 @@ def observe(observer: Observer, journal: Journal) -> None:
     put_first(imports)
     journal.on_undo(lambda: TreeLoader.observers.remove(dress))
     TreeLoader.observers.append(dress)
-    for module in [module for module in sys.modules.values() if _is_ours(module)]:
-        dress(module)
+    for module in list(sys.modules.values()):
+        if isinstance(getattr(module, "__loader__", None), TreeLoader):
+            dress(module)
 
 
 class Imports:
@@ -58,10 +59,6 @@ class Imports:
         if fullname.partition(".")[0] in self._names:
             self._observer(fullname)
         return None
-
-
-def _is_ours(module: ModuleType) -> bool:
-    return isinstance(getattr(module, "__loader__", None), TreeLoader)
 
 
 def _observed_type(observer: Observer) -> type[ModuleType]:

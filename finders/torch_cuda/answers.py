@@ -82,9 +82,18 @@ class Answers:
             return sys.modules.get(name, own) if isinstance(own, ModuleType) else own
         if isinstance(own, ModuleType) and (row is None or row.name != name or row.status in _COVERING):
             return sys.modules.get(name, own)
-        if row is not None:
-            return _BY_STATUS[row.status](self, row, name, own)
-        return self._by_place(name, own)
+        if row is None:
+            return self._by_place(name, own)
+        match row.status:
+            case Status.SAME:
+                return own
+            case Status.RENAMED:
+                return self._target(row, name)
+            case Status.NOOP:
+                return self._noop(row, name, own)
+            case Status.MISSING:
+                raise MissingNameError(name, self._backend.name, row.note)
+        return self._adapted(row, name, own)
 
     def _by_place(self, name: str, own: Any) -> Any:
         if not name.startswith(f"{ROOT}."):
@@ -96,12 +105,6 @@ class Answers:
                 return own
         reason = f"{self._backend.module} has no such name, and {self._backend.name}.toml has no row for it"
         raise MissingNameError(name, self._backend.name, reason)
-
-    def _same(self, row: Row, name: str, own: Any) -> Any:
-        return own
-
-    def _renamed(self, row: Row, name: str, own: Any) -> Any:
-        return self._target(row, name)
 
     def _adapted(self, row: Row, name: str, own: Any) -> Any:
         module, _, path = row.adapter.partition(":")
@@ -122,9 +125,6 @@ class Answers:
 
         return self._bound.setdefault((id(own), "noop"), ServedFunction(own, nothing))
 
-    def _missing(self, row: Row, name: str, own: Any) -> Any:
-        raise MissingNameError(name, self._backend.name, row.note)
-
     def _target(self, row: Row, name: str) -> Any:
         try:
             return resolve(row.target)
@@ -135,14 +135,6 @@ class Answers:
 
 _COUNTING: dict[str, type[int]] = {"torch.cuda.is_available": bool, "torch.cuda.device_count": int}
 _COVERING = (Status.SAME, Status.NOOP)  # such a module is served itself, with its names according to the row
-_BY_STATUS: dict[Status, Callable[[Answers, Row, str, Any], Any]] = {
-    Status.SAME: Answers._same,
-    Status.RENAMED: Answers._renamed,
-    Status.ADAPTED: Answers._adapted,
-    Status.EMULATED: Answers._adapted,
-    Status.NOOP: Answers._noop,
-    Status.MISSING: Answers._missing,
-}
 
 
 def _is_public(name: str, own: Any) -> bool:

@@ -127,7 +127,9 @@ class Views:
             return View.CALLER
         is_truthful = name in _FOLDS_USER_CODE or not self.sees_cuda(name)
         if is_truthful or code.co_filename.startswith(OWN_FOLDERS):
-            return View.THROUGH if _is_repr_of_tensors(code) else View.VENDOR
+            # a vendor may have put its own function in place of torch's, which it calls
+            is_repr = code is getattr(torch.Tensor.__repr__, "__code__", None)
+            return View.THROUGH if is_repr else View.VENDOR
         return View(not _names(code, self._spelled))
 
     def _traced(self, frame: FrameType | None) -> View:
@@ -160,11 +162,6 @@ def _lists(functions: Mapping[str, frozenset[str] | None], module: str, code: Co
     """Return whether a table of functions by module has this one."""
     listed = functions.get(module, frozenset())
     return listed is None or code.co_name in listed
-
-
-def _is_repr_of_tensors(code: CodeType) -> bool:
-    """Return whether a vendor has put this in place of torch's function, which it calls."""
-    return code is getattr(torch.Tensor.__repr__, "__code__", None)
 
 
 def _names(code: CodeType, spelled: re.Pattern[str]) -> bool:

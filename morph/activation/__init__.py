@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from morph.activation import arming, configuration, process
 from morph.activation.arming import is_armed
 from morph.activation.process import status, summary
-from morph.activation.request import Request
+from morph.activation.request import Request as Request
 from morph.activation.state import Status
 from morph.base import announcement
 from morph.base.importing import own_imports, withdraw
@@ -19,7 +19,6 @@ from morph.finders.scope import Policy, Scope
 
 if TYPE_CHECKING:
     from morph.activation.request import Observer
-    from morph.software.settings import Size
 
 __all__ = ["activate", "activate_as", "activated", "arm", "deactivate", "is_armed", "status", "summary"]
 
@@ -71,15 +70,8 @@ def activated(
 ) -> Iterator[Status]:
     """Activate for the length of a ``with`` block; an earlier activation stays.
 
-    Blocks nest, and those of several threads overlap: the end of the last one ends the activation.
-
-    Args:
-        backend: As for ``activate``.
-        packages: As for ``activate``.
-        simulated: As for ``activate``.
-        observer: As for ``activate``.
-        devices: As for ``activate``.
-        device_memory: As for ``activate``.
+    Blocks nest, and those of several threads overlap: the end of the last one ends the activation. The
+    arguments are those of ``activate``.
 
     Yields:
         The state after the activation.
@@ -96,28 +88,8 @@ def activated(
                 deactivate()
 
 
-def arm(
-    backend: str | None = None,
-    *,
-    simulated: bool = False,
-    observer: Observer | None = None,
-    scope: Scope | None = None,
-    required: bool = True,
-    size: Size | None = None,
-) -> None:
-    """Activate as soon as the program has imported torch, or now if it has; import nothing now.
-
-    Args:
-        backend: As for ``activate``.
-        simulated: As for ``activate``.
-        observer: As for ``activate``.
-        scope: Whose code sees CUDA; None takes all code.
-        required: Whether a failed activation makes the import of torch fail; else it is reported in one line.
-        size: The size of the software device, where one is used.
-    """
-    request = Request(
-        backend, simulated=simulated, observer=observer, scope=scope, required=required, size=size
-    )
+def arm(request: Request) -> None:
+    """Activate as soon as the program has imported torch, or now if it has; import nothing now."""
     if "torch" in sys.modules:
         activate_as(request)
     else:
@@ -166,17 +138,15 @@ def activate_as(request: Request, holder: object = process.PROGRAM) -> Status:
 
 def _import_torch() -> None:
     """Import torch, if it is not imported yet, so that no vendor's package can break that."""
-    is_new = "torch" not in sys.modules
+    if "torch" in sys.modules:
+        served_packages.import_torch()  # which waits for another thread that imports it
+        return
     with own_imports:
         from morph.backends.autoload import Autoload
 
     autoload = Autoload()
-    if is_new:
-        autoload.suspend()
     try:
-        served_packages.import_torch()  # which waits for another thread that imports it
+        served_packages.import_torch()
     finally:
-        if is_new:
-            autoload.restore()
-    if is_new:
-        autoload.resume(announcement.report)
+        autoload.restore()
+    autoload.resume(announcement.report)

@@ -54,9 +54,7 @@ class _Arming:
             from morph.backends.autoload import Autoload
 
         served_packages.hide()
-        autoload = Autoload()
-        autoload.suspend()
-        self._resume = autoload.resume
+        self._resume = Autoload().resume
 
     def __call__(self, torch: ModuleType) -> None:
         self._resume(announcement.report)

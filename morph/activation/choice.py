@@ -134,7 +134,7 @@ def why_absent(backend: Backend) -> str | None:
     """
     if backend.table.facts.software:
         return None
-    if not backend.installed:
+    if not is_installed(backend.table.facts):
         return _not_installed(backend)
     try:
         if backend.vendor:
@@ -143,8 +143,8 @@ def why_absent(backend: Backend) -> str | None:
     except counting.DeviceCountError as error:
         return f"{backend.vendor or backend.module} fails to load: {error}"
     except (Exception, SystemExit) as error:  # whatever it raises, `import torch` must survive it
-        name = backend.vendor or backend.module
-        return f"{name} fails to load: {type(error).__name__}: {_first_line(error)}"
+        name, first = backend.vendor or backend.module, str(error).strip().partition("\n")[0]
+        return f"{name} fails to load: {type(error).__name__}: {first}"
 
 
 def _not_installed(backend: Backend) -> str:
@@ -161,7 +161,3 @@ def _remedy(facts: Facts) -> str:
     simulated = f"{announcement.launcher()} --rehearse {facts.name}" if facts.surface else ""
     installed = f" ({facts.install.replace('{torch}', release)})" if facts.install else ""
     return f"{installed}; {simulated} needs no device" if simulated else installed
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0]

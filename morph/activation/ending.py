@@ -28,7 +28,7 @@ def _wait_for_threads() -> None:
     until, idle = time.monotonic() + _PATIENCE, 0
     while idle < _ROUNDS and time.monotonic() < until:
         time.sleep(_PAUSE)
-        idle = 0 if _in_python() or _at_work() else idle + 1
+        idle = 0 if _in_python() or any(map(_runs, _THREADS.glob("*"))) else idle + 1
 
 
 def _in_python() -> bool:
@@ -37,12 +37,8 @@ def _in_python() -> bool:
     return not sys._current_frames().keys() <= started
 
 
-def _at_work() -> bool:
-    """Return whether a thread of torch's is running, as far as Linux reports it."""
-    return any(_runs(thread) for thread in _THREADS.glob("*"))
-
-
 def _runs(thread: pathlib.Path) -> bool:
+    """Return whether a thread is one of torch's and running, as far as Linux reports it."""
     try:
         name, _, rest = (thread / "stat").read_text(encoding="utf-8").partition("(")[2].rpartition(")")
     except OSError:  # it has ended

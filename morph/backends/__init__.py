@@ -58,11 +58,6 @@ class Backend:
         """The process-group backend that stands for nccl: ``"hccl"``."""
         return self.table.facts.collective
 
-    @property
-    def installed(self) -> bool:
-        """Whether the vendor's package, or a torch built for the device, is installed; imports neither."""
-        return is_installed(self.table.facts)
-
     @cached_property
     def namespace(self) -> Any:
         """The module that ``module`` names; the vendor's package must be imported."""

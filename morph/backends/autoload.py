@@ -19,16 +19,12 @@ VARIABLE = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 
 
 class Autoload:
-    """Keeps torch from loading device extensions while it initialises, and loads them afterwards.
+    """Keeps torch from loading device extensions from now on, and loads them when torch has initialised.
 
     The vendors that morph has a table for are left to the choice of a backend.
     """
 
     def __init__(self) -> None:
-        self._setting = os.environ.get(VARIABLE)
-
-    def suspend(self) -> None:
-        """Switch torch's loading off."""
         self._setting = os.environ.get(VARIABLE)
         os.environ[VARIABLE] = "0"
 
@@ -50,7 +46,6 @@ def import_torch() -> ModuleType:
     """Import torch, if it is not imported yet, without the device extensions that it would load."""
     if "torch" not in sys.modules:
         autoload = Autoload()
-        autoload.suspend()
         try:
             importlib.import_module("torch")
         finally:

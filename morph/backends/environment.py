@@ -76,7 +76,7 @@ class _Following:
             self._report_lost(*map(self._trim, self._table.environment.values()))
             for target in self._targets:
                 self._set(target, self._value_of(target))
-            self._remember()
+            self._change(variables.CARRIED, json.dumps(self._carried) if self._carried else None)
         finally:
             self._is_writing = False
 
@@ -132,9 +132,6 @@ class _Following:
             self._carried.pop(target, None)
         self._change(target, value or None)
         return True
-
-    def _remember(self) -> None:
-        self._change(variables.CARRIED, json.dumps(self._carried) if self._carried else None)
 
     def _change(self, name: str, value: str | None) -> None:
         if value == os.environ.get(name):

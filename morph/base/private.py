@@ -127,7 +127,7 @@ def temporary_place() -> pathlib.Path:
         MorphError: If there is none.
     """
     problems = []
-    for found, prepared in ((_temporary_folder, _writable), (_own_temporary_folder, prepare)):
+    for found, prepared in ((_temporary_folder, _writable), (lambda: _user_folder() / "scratch", prepare)):
         place = found()
         try:
             prepared(place)
@@ -156,10 +156,6 @@ def _writable(place: pathlib.Path) -> None:
     ensure(place, shared=True)
     with tempfile.TemporaryFile(dir=place):
         pass
-
-
-def _own_temporary_folder() -> pathlib.Path:
-    return _user_folder() / "scratch"
 
 
 def _user_folder() -> pathlib.Path:

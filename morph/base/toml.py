@@ -1,7 +1,8 @@
 """TOML's reader: Python's own, or on Python 3.10 tomli, which Python's own was made of."""
 
+import pathlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 if sys.version_info >= (3, 11):
@@ -25,6 +26,30 @@ def loads(text: str) -> dict[str, Any]:
         return _reader.loads(text)
     except RecursionError:
         raise TOMLDecodeError(TOO_DEEP) from None
+
+
+def beside(module: str, name: str) -> dict[str, Any]:
+    """Return the table that lies beside a module of morph's.
+
+    Args:
+        module: The module's ``__file__``.
+        name: The name of the table's file.
+    """
+    return loads(pathlib.Path(module).with_name(name).read_text(encoding="utf-8"))
+
+
+def expanded(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows of a table; one whose key has braces is a row for each word in them, {} in its texts.
+
+    >>> dict(expanded({"clock.{gr,sm}": {"alias": "clocks.{}"}}))
+    {'clock.gr': {'alias': 'clocks.gr'}, 'clock.sm': {'alias': 'clocks.sm'}}
+    """
+    for key, row in rows.items():
+        before, brace, rest = key.partition("{")
+        words, _, after = rest.partition("}")
+        for word in words.split(","):
+            texts = {k: v.replace("{}", word) for k, v in row.items() if brace and isinstance(v, str)}
+            yield before + word + after, {**row, **texts}
 
 
 def is_deep(document: object) -> bool:

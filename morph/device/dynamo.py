@@ -27,7 +27,10 @@ def install(words: Words, journal: Journal) -> None:
     interface = "torch._dynamo.device_interface:get_interface_for_device"
     wrap(interface, lambda function: _interface_for_device(words), words, journal)
     hooks: dict[str, Callable[[ModuleType], None]] = {
-        f"{variables}.torch": lambda module: _fold_device_count(module, journal),
+        # it folds torch.cuda.is_available and get_device_properties, but not this one (as of 2.13)
+        f"{variables}.torch": lambda module: journal.set_item(
+            module.constant_fold_functions, torch.cuda.device_count, None
+        ),
         "torch._dynamo.trace_rules": lambda module: _trace_only_when_called(module, journal),
         "torch._inductor.compile_fx": lambda module: _do_without_compiler(module, words, journal),
     }
@@ -58,12 +61,6 @@ def _interface_for_device(words: Words) -> Handler:
         return wrapped(*map(words.device, args), **translated)
 
     return call
-
-
-def _fold_device_count(module: ModuleType, journal: Journal) -> None:
-    """Make Dynamo fold the number of devices, as it folds whether there is one."""
-    # it lists torch.cuda.is_available and get_device_properties, but not this one (as of 2.13)
-    journal.set_item(module.constant_fold_functions, torch.cuda.device_count, None)
 
 
 def _trace_only_when_called(rules: ModuleType, journal: Journal) -> None:

@@ -51,7 +51,8 @@ class _Kernel(NamedTuple):
 
     @classmethod
     def of(cls, library: Any, name: Any, key: str) -> _Kernel:
-        text = name if isinstance(name, str) else ".".join(filter(None, _schema_name(name)))
+        schema = None if isinstance(name, str) else name._schema
+        text = ".".join(filter(None, (schema.name, schema.overload_name))) if schema else name
         return cls(text if "::" in text else f"{library.ns}::{text}", key)
 
     @property
@@ -81,10 +82,6 @@ class _Kernel(NamedTuple):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return register()
-
-
-def _schema_name(operator: Any) -> tuple[str, str]:
-    return operator._schema.name, operator._schema.overload_name
 
 
 def _impl_arguments(

@@ -59,11 +59,8 @@ def _is(key: str, found: Any) -> bool:
         listed = operator.attrgetter(qualified.removesuffix(".__init__"))(owner)
     except (ImportError, AttributeError):
         return False
-    return listed is found or (qualified.endswith(".__init__") and _is_subclass(found, listed))
-
-
-def _is_subclass(found: Any, listed: Any) -> bool:
-    return isinstance(found, type) and isinstance(listed, type) and issubclass(found, listed)
+    are_classes = isinstance(found, type) and isinstance(listed, type)
+    return listed is found or (qualified.endswith(".__init__") and are_classes and issubclass(found, listed))
 
 
 @functools.cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import inspect
 import operator
 from collections.abc import Callable, Mapping
@@ -32,8 +31,7 @@ def install(words: Words, journal: Journal) -> None:
 @cache
 def table() -> Mapping[str, Mapping[str, str]]:
     """Return the table: "module:qualified name" to parameter to kind."""
-    text = importlib.resources.files(__package__).joinpath("parameters.toml").read_text("utf-8")
-    return toml.loads(text)
+    return toml.beside(__file__, "parameters.toml")
 
 
 def wrap(name: str, handler: Callable[[Callable[..., Any]], Handler], words: Words, journal: Journal) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import inspect
 import operator
 import sys
@@ -21,8 +20,7 @@ from morph.finders.finder import on_import
 
 def install(words: Words, journal: Journal) -> None:
     """Make every function and attribute of the table answer by who asks."""
-    text = importlib.resources.files(__package__).joinpath("results.toml").read_text("utf-8")
-    listed = toml.loads(text)
+    listed = toml.beside(__file__, "results.toml")
     for name in listed["functions"]:
         wrap(name, lambda function: _by_caller(words), words, journal)
     for name in listed["attributes"]:

@@ -164,9 +164,9 @@ def _bound(node: ast.AST) -> Iterator[tuple[str, Binding]]:
         case ast.Import(names=names):
             yield from map(_imported, names)
         case ast.ImportFrom(names=names):
-            module = "." * node.level + (node.module or "")
+            module = "." * node.level + (f"{node.module}." if node.module else "")
             for each in names:
-                yield each.asname or each.name, Imported(_joined(module, each.name))
+                yield each.asname or each.name, Imported(module + each.name)
         case ast.Assign(targets=targets, value=value):
             for target in targets:
                 yield from _assigned(target, Value(value))
@@ -189,10 +189,6 @@ def _imported(alias: ast.alias) -> tuple[str, Binding]:
         return alias.asname, Imported(alias.name)
     root = alias.name.partition(".")[0]
     return root, Imported(root)
-
-
-def _joined(module: str, name: str) -> str:
-    return f"{module}{name}" if module.endswith(".") else f"{module}.{name}"
 
 
 def _assigned(target: ast.expr, binding: Value | None) -> Iterator[tuple[str, Binding]]:

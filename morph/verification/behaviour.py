@@ -117,7 +117,7 @@ def events(device: str) -> None:
     assert start.elapsed_time(end) >= 0
 
 
-def memory(device: str) -> None:
+def memory_figures(device: str) -> None:
     """Allocated bytes rise with a tensor and fall again without it."""
     before = torch.cuda.memory_allocated(device)
     x = torch.empty(1 << 20, dtype=torch.uint8, device=device)
@@ -175,21 +175,15 @@ def _trains(make: Callable[..., torch.optim.Optimizer]) -> Callable[[str], None]
     return training
 
 
+def _named(*checks: Callable[[str], None]) -> dict[str, Callable[[str], None]]:
+    return {each.__name__.replace("_", " "): each for each in checks}
+
+
 BEHAVIOUR: dict[str, dict[str, Callable[[str], None]]] = {
-    "autograd": {
-        "checkpointed gradients": checkpointed_gradients,
-        "custom functions": custom_functions,
-        "second derivatives": second_derivatives,
-    },
-    "amp": {"autocast": autocast, "gradient scaling": gradient_scaling},
-    "random numbers": {"distributions": distributions, "same seed": same_seed},
-    "streams and memory": {
-        "events": events,
-        "memory figures": memory,
-        "pinned copies": pinned_copies,
-        "saving": saving,
-        "streams": streams,
-    },
+    "autograd": _named(checkpointed_gradients, custom_functions, second_derivatives),
+    "amp": _named(autocast, gradient_scaling),
+    "random numbers": _named(distributions, same_seed),
+    "streams and memory": _named(events, memory_figures, pinned_copies, saving, streams),
     "training": {
         "adamw": _trains(lambda parameters: torch.optim.AdamW(parameters, lr=0.01)),
         "sgd with momentum": _trains(lambda parameters: torch.optim.SGD(parameters, lr=0.01, momentum=0.9)),

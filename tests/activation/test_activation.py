@@ -43,7 +43,7 @@ def test_early_where_the_import_of_torch_would_load_a_vendors_broken_package(pla
 ARMED = """
     import gc, sys
     from morph import activation
-    activation.arm(BACKEND)
+    activation.arm(activation.Request(BACKEND))
     assert "torch" not in sys.modules
     full = []
     gc.callbacks.append(lambda phase, about: full.append(about) if about["generation"] == 2 else None)

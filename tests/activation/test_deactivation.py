@@ -10,7 +10,7 @@ import morph
 from tests.activation.scripts import early, late
 from tests.platforms import Platform
 
-WAYS_TO_WAIT = ("morph.wait_for_torch()", "activation.arm('cpu')")
+WAYS_TO_WAIT = ("morph.wait_for_torch()", "activation.arm(activation.Request('cpu'))")
 
 
 def ways_to_wait(main: str) -> pytest.MarkDecorator:

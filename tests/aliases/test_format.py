@@ -58,6 +58,23 @@ def test_a_missing_submodule_covers_its_names_but_not_their_own_rows() -> None:
     assert parsed.row("torch.cuda.gdsx") is None
 
 
+def test_a_row_may_stand_for_two_spellings() -> None:
+    text = f'{BACKEND}[renamed]\n"torch.cuda(.memory).x" = "torch.specimen.y"'
+    rows = table.parse(text, "aliases/specimen.toml").rows
+    assert {name: row.name for name, row in rows.items()} == {
+        "torch.cuda.x": "torch.cuda.x",
+        "torch.cuda.memory.x": "torch.cuda.memory.x",
+    }
+    assert {row.target for row in rows.values()} == {"torch.specimen.y"}
+
+
+def test_shared_rows_give_way_to_the_table_s_own() -> None:
+    own = '[missing]\n"torch.cuda.gds" = "not here"\n'
+    rows = table.parse(f"{BACKEND}shared_rows = true\n{own}", "aliases/specimen.toml").rows
+    assert (rows["torch.cuda.gds"].note, rows["torch.cuda.has_half"].status) == ("not here", Status.SAME)
+    assert {*table.parse(BACKEND + own, "aliases/specimen.toml").rows} == {"torch.cuda.gds"}
+
+
 def row(section: str, entry: str) -> str:
     return f'[{section}]\n"torch.cuda.x" = {entry}'
 

@@ -66,7 +66,7 @@ def test_a_vendor_without_a_device_is_passed_over(platform: Platform, tmp_path: 
         npu.is_available = lambda: False
         torch.npu = sys.modules["torch.npu"] = npu
     """
-    text = f"from morph import activation; activation.arm(); {WHICH}"
+    text = f"from morph import activation; activation.arm(activation.Request()); {WHICH}"
     done = platform.run(text, morph=False, environment=vendor(tmp_path, source))
     assert done.stdout.split() == ["cpu"]
     assert "torch.npu sees no device" in done.stderr
@@ -117,7 +117,7 @@ def test_visible_devices_are_carried_to_the_vendor(
 ) -> None:
     text = """
         from morph import activation
-        activation.arm()
+        activation.arm(activation.Request())
         import os, subprocess, sys, torch, morph
         print(morph.status().backend, torch.cuda.device_count(), os.environ.get("ASCEND_RT_VISIBLE_DEVICES"))
     """

@@ -194,9 +194,8 @@ def test_a_class_of_the_tables_own_gets_members(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.usefixtures("native_parts")
 def test_the_next_is_tried_after_a_broken_one(outside: Outside) -> None:
-    code = (
-        "from morph import activation; activation.arm(); import torch, morph; print(morph.status().backend)"
-    )
+    arming = "from morph import activation; activation.arm(activation.Request())"
+    code = f"{arming}; import torch, morph; print(morph.status().backend)"
     done = outside.python(code)
     assert done.stdout.split() == ["cpu"]
     said = [line for line in done.stderr.splitlines() if "' of morph_" in line]

@@ -17,6 +17,7 @@ from morph.evidence.coverage import evidence
 from morph.evidence.coverage.evidence import Evidence, Seen
 from tests.evidence import packages
 from tests.evidence.exercises import KINDS, plan, run
+from tests.evidence.shipped import dumps, replaced, seen_on
 from tests.platforms import EVERYWHERE, REPOSITORY, SIMULATED, Platform
 
 FILE = REPOSITORY / "aliases" / "evidence.json"
@@ -62,7 +63,7 @@ def test_the_shipped_evidence_is_what_this_run_shows(
         _record(platform.name, seen)
     shipped = evidence.parse(FILE.read_text(encoding="utf-8"))
     assert shipped.torch == TORCH, "record it anew with --record-evidence -m ''"
-    kept = shipped.of(platform.name)
+    kept = seen_on(shipped, platform.name)
     differences = {
         "only in this run": sorted(seen.items() - kept.items(), key=str),
         "only in the file": sorted(kept.items() - seen.items(), key=str),
@@ -77,4 +78,4 @@ def test_there_is_evidence_of_these_platforms_only() -> None:
 
 def _record(platform: str, seen: Mapping[str, Seen]) -> None:
     known = evidence.parse(FILE.read_text(encoding="utf-8")).platforms if FILE.exists() else {}
-    FILE.write_text(Evidence(TORCH, known).replaced(platform, seen).dumps(), encoding="utf-8")
+    FILE.write_text(dumps(replaced(Evidence(TORCH, known), platform, seen)), encoding="utf-8")

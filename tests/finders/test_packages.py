@@ -135,7 +135,7 @@ def test_a_served_module_is_the_same_after_an_interruption(
         from morph import activation
 
         def imported(backend):
-            activation.arm(backend)
+            activation.arm(activation.Request(backend))
             import torch
             import specimen
             morph.deactivate()
@@ -186,7 +186,7 @@ def test_is_not_served_without_activation(checkout: Checkout) -> None:
         import morph
         assert importlib.util.find_spec("specimen") is None
         from morph import activation
-        activation.arm("cpu")
+        activation.arm(activation.Request("cpu"))
         import specimen
         assert importlib.metadata.version("specimen-ml") == "2.8.4"
         morph.deactivate()

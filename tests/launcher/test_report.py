@@ -16,7 +16,8 @@ import torch
 
 import morph
 from morph.backends.tables.table import Status
-from morph.evidence.rehearsal import Ending, Finding, Result, Use
+from morph.evidence.rehearsal.findings import Finding, Result
+from morph.evidence.rehearsal.recording import Ending, Use
 from morph.evidence.reporting import Circumstances
 from morph.evidence.reporting.page import page
 from tests import origin

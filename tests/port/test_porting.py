@@ -118,7 +118,7 @@ def test_copies_import_what_they_need() -> None:
         .after.decode()
         .splitlines()
     )
-    assert lines[:3] == ["import json", "import time as time_module", "import torch"]
+    assert lines[:3] == ["import json", "import torch", "import time as time_module"]
     assert "        self.time = time_module.perf_counter()" in lines
 
 

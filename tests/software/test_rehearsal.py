@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from morph.backends.tables import table
-from morph.evidence.rehearsal import Ending, Result, ending, records, result
+from morph.evidence.rehearsal.findings import Result, result
 from morph.evidence.rehearsal.printing import print_result, print_results
+from morph.evidence.rehearsal.recording import Ending, ending, records
 from tests import platforms
 from tests.platforms import complete, describe
 
@@ -212,7 +213,7 @@ def test_a_column_for_each_vendor() -> None:
 def test_the_record_of_a_process(tmp_path: pathlib.Path) -> None:
     program = """
         import pathlib
-        from morph.evidence.rehearsal import Rehearsal
+        from morph.evidence.rehearsal.recording import Rehearsal
 
         rehearsal = Rehearsal(pathlib.Path("."), lambda: {"aten::to": 4})
         def served(name):  # stands for the served module, whose caller is the program

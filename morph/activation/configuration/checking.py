@@ -24,8 +24,7 @@ def check(document: Any, place: Place) -> None:
     Raises:
         ConfigurationError: For the first key that is unknown or whose value is of a wrong kind.
     """
-    for key, value in _table(document, (), place).items():
-        _checker(_KEYS, (key,), place)(value, (key,), place)
+    _keys(document, (), place, _KEYS)
     _check_tables_are_opted_in(document, place)
 
 
@@ -36,10 +35,11 @@ def _check_tables_are_opted_in(document: Any, place: Place) -> None:
             _fail(("package", name), f"{name} is not listed in packages, so this has no effect", place)
 
 
-def _checker(known: dict[str, Checker], key: Key, place: Place) -> Checker:
-    if key[-1] not in known:
-        _fail(key, f"unknown key; the keys are {', '.join(known)}", place)
-    return known[key[-1]]
+def _keys(value: Any, key: Key, place: Place, known: dict[str, Checker]) -> None:
+    for each, inside in _table(value, key, place).items():
+        if each not in known:
+            _fail((*key, each), f"unknown key; the keys are {', '.join(known)}", place)
+        known[each](inside, (*key, each), place)
 
 
 def _text(value: Any, key: Key, place: Place) -> None:
@@ -67,14 +67,11 @@ def _served(value: Any, key: Key, place: Place) -> None:
 def _tables(value: Any, key: Key, place: Place) -> None:
     for name, table in _table(value, key, place).items():
         _check_package(name, (*key, name), place)
-        for each, setting in _table(table, (*key, name), place).items():
-            path = (*key, name, each)
-            _checker(_PACKAGE_KEYS, path, place)(setting, path, place)
+        _keys(table, (*key, name), place, _PACKAGE_KEYS)
 
 
 def _of_check(value: Any, key: Key, place: Place) -> None:
-    for each, setting in _table(value, key, place).items():
-        _checker(_CHECK_KEYS, (*key, each), place)(setting, (*key, each), place)
+    _keys(value, key, place, _CHECK_KEYS)
 
 
 def _texts(value: Any, key: Key, place: Place) -> None:

@@ -63,7 +63,7 @@ def _by_place(table: Table, name: str, owner: Row | None) -> Row:
         return Row(name, Status.SAME, target=place)
     if name in surfaces.load_nearest(CUDA_SURFACE).modules:
         return Row(name, Status.SAME, target=name)
-    if _is_private(name):
+    if any(part.startswith("_") for part in name.split(".")):
         return Row(name, Status.SAME, target=name, note="torch's own")
     return Row(name, Status.MISSING, note=f"{table.facts.module} has no such name")
 
@@ -71,7 +71,3 @@ def _by_place(table: Table, name: str, owner: Row | None) -> Row:
 def _exists(table: Table, place: str) -> bool:
     surface = table.facts.surface or (CPU_SURFACE if table.facts.module == "torch.cpu" else "")
     return bool(surface) and surfaces.load_nearest(surface).has(place)
-
-
-def _is_private(name: str) -> bool:
-    return any(part.startswith("_") for part in name.split("."))

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import morph
-from morph.base import toml
-from morph.base.errors import TableError
+from morph.backends.tables.package import document, notes
 
 LIBRARIES = pathlib.Path(morph.__path__[-1], "aliases", "libraries")
 STATUSES = ("adapted", "emulated", "noop", "missing", "absent")
@@ -150,19 +149,16 @@ def load(name: str) -> Library:
         TableError: If it is malformed.
     """
     path = f"aliases/libraries/{name}.toml"
-    try:
-        document = toml.loads((LIBRARIES / f"{name}.toml").read_text(encoding="utf-8"))
-    except toml.TOMLDecodeError as error:
-        raise TableError(path, 1, "not TOML", str(error)) from None
-    facts = document.pop("library")
-    vendors = document.pop("vendor", {})
+    sections = document((LIBRARIES / f"{name}.toml").read_text(encoding="utf-8"), path)
+    facts, vendors = sections.pop("library"), sections.pop("vendor", {})
+    said = notes(sections, STATUSES, path)
     return Library(
         name=name,
         title=facts.pop("title"),
         default=facts.pop("default"),
         refusal=facts.pop("refusal"),
         releases=_releases(name),
-        rows=_rows(document, path),
+        rows={name: Entry(*each) for name, each in said.items()},
         vendors={backend: Vendor(**facts) for backend, facts in vendors.items()},
         facts=facts,
     )
@@ -171,15 +167,3 @@ def load(name: str) -> Library:
 def _releases(name: str) -> dict[str, tuple[str, ...]]:
     recorded = json.loads((LIBRARIES / f"{name}.json").read_text(encoding="utf-8"))
     return {file: tuple(names) for file, names in recorded["names"].items()}
-
-
-def _rows(document: Mapping[str, Any], path: str) -> dict[str, Entry]:
-    rows: dict[str, Entry] = {}
-    for status, entries in document.items():
-        if status not in STATUSES:
-            raise TableError(path, 1, status, "unknown section")
-        for name, note in entries.items():
-            if name in rows or not isinstance(note, str):
-                raise TableError(path, 1, name, "should have one status, and a clause as its value")
-            rows[name] = Entry(status, note)
-    return rows

@@ -9,7 +9,7 @@ import functools
 import json
 import pathlib
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,6 @@ from morph.backends.tables.rows import Row, Status
 from morph.base import toml
 from morph.base.errors import TableError
 
-_SECTIONS = frozenset(status.value for status in Status)
-
 PACKAGES = pathlib.Path(morph.__path__[-1], "aliases", "packages")
 SURFACE = "surface.toml"
 NAMES = "surface.json"
@@ -27,19 +25,7 @@ NAMES = "surface.json"
 
 @dataclass(frozen=True)
 class Package:
-    """A package that morph serves where it cannot be installed.
-
-    Attributes:
-        name: The package's import name, and that of the folder of its tree.
-        version: The release whose interface it has.
-        summary: One line for its distribution's metadata.
-        import_names: Its top-level names; the first is its own.
-        distributions: The names of its distributions.
-        requires: The requirements in its distribution's metadata.
-        probe: The modules that a real installation must be able to import in order to be used.
-        library: The shared library that must load instead: its name, or its path from site-packages;
-            empty where ``probe`` decides.
-    """
+    """A package that morph serves where it cannot be installed: the keys of its ``[package]``."""
 
     name: str
     version: str
@@ -104,7 +90,7 @@ def load(name: str) -> Package:
     path = f"aliases/packages/{name}/{SURFACE}"
     text = (PACKAGES / name / SURFACE).read_text(encoding="utf-8")
     _, header, rest = text.partition("[package]")
-    facts = _document(header + rest.partition("\n[")[0], path).get("package", {})
+    facts = document(header + rest.partition("\n[")[0], path).get("package", {})
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in facts.items()}
     try:
         package = Package(**values)
@@ -115,7 +101,12 @@ def load(name: str) -> Package:
     return package
 
 
-def _document(text: str, path: str) -> dict[str, Any]:
+def document(text: str, path: str) -> dict[str, Any]:
+    """Return what a table says.
+
+    Raises:
+        TableError: If it is not TOML.
+    """
     try:
         return toml.loads(text)
     except toml.TOMLDecodeError as error:
@@ -135,14 +126,24 @@ def _stated(package: Package) -> dict[str, str]:
 
 def _rows(package: Package) -> dict[str, Row]:
     path = f"aliases/packages/{package.name}/{SURFACE}"
-    document = _document((package.folder / SURFACE).read_text(encoding="utf-8"), path)
-    del document["package"]
-    rows: dict[str, Row] = {}
-    for section, entries in document.items():
-        if section not in _SECTIONS:
-            raise TableError(path, 1, section, "unknown section")
+    sections = document((package.folder / SURFACE).read_text(encoding="utf-8"), path)
+    del sections["package"]
+    said = notes(sections, [status.value for status in Status], path)
+    return {name: Row(name, Status(status), note=note) for name, (status, note) in said.items()}
+
+
+def notes(sections: Mapping[str, Any], statuses: Container[str], path: str) -> dict[str, tuple[str, str]]:
+    """Return the status and the clause of each name, of sections that are called as the statuses.
+
+    Raises:
+        TableError: If there is another section, or a name has two statuses, or no text.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for status, entries in sections.items():
+        if status not in statuses:
+            raise TableError(path, 1, status, "unknown section")
         for name, note in entries.items():
-            if name in rows or not isinstance(note, str):
+            if name in found or not isinstance(note, str):
                 raise TableError(path, 1, name, "should have one status, and a clause as its value")
-            rows[name] = Row(name, Status(section), note=note)
-    return rows
+            found[name] = status, note
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.resources
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, get_origin, get_type_hints
@@ -12,10 +13,12 @@ from morph.backends.tables.rows import Facts, Row, Status, Table
 from morph.base import toml
 from morph.base.errors import TableError
 
+SHARED = "vendors.toml"
 _SECTIONS = [status.value for status in Status]
 _ADAPTER_KEYS = {"target", "adapter", "difference"}
 _ADAPTER = re.compile(r"[\w.]+:[\w.]+")
 _NAME = re.compile(r"[A-Za-z_][\w]*(\.[A-Za-z_][\w]*)+")
+_OPTIONAL = re.compile(r"\((\.\w+)\)")  # of a name with two spellings: "torch.cuda(.memory).memory_summary"
 _RELEASE = re.compile(r"\d+(\.\d+)+(\.post\d+)?")
 _DOTTED = ("module", "process_group")
 _BACKEND = re.compile(r"^\[backend\]$.*?(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
@@ -35,14 +38,26 @@ def parse(text: str, path: str) -> Table:
     facts = _facts(document.pop("backend", {}), source)
     environment = variables.read(document.pop("environment", {}), source.fail)
     since, until = document.pop("since", {}), document.pop("until", {})
+    own, shared = _rows(document, source), _shared_rows() if facts.shared_rows else {}
+    rows = {**own, **shared, **own}  # its own first
+    begun, ended = _limits("begin", since, rows, source), _limits("end", until, rows, source)
+    return Table(facts, rows, environment, until=dict(ended), since=dict(begun))
+
+
+def _rows(document: dict[str, Any], source: _Source) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     for section, entries in document.items():
         for row in _section(section, entries, source):
             if row.name in rows:
                 source.fail(row.name, f"has two statuses, {rows[row.name].status.value} and {section}")
             rows[row.name] = row
-    begun, ended = _limits("begin", since, rows, source), _limits("end", until, rows, source)
-    return Table(facts, rows, environment, until=dict(ended), since=dict(begun))
+    return rows
+
+
+@functools.cache
+def _shared_rows() -> dict[str, Row]:
+    text = (importlib.resources.files("morph.aliases.adapters") / SHARED).read_text(encoding="utf-8")
+    return _rows(toml.loads(text), _Source(SHARED, text.splitlines()))
 
 
 def parse_facts(text: str, path: str) -> Facts:
@@ -112,10 +127,23 @@ def _section(section: str, entries: Any, source: _Source) -> Iterator[Row]:
         source.fail(section, f"unknown section; the sections are {known}")
     if not isinstance(entries, dict):
         source.fail(section, "should be a section of rows")
-    for name, entry in entries.items():
-        if not _NAME.fullmatch(name):
-            source.fail(name, 'is not a dotted name; quote it: "torch.cuda.name"')
-        yield _READERS[Status(section)](name, entry, source)
+    for key, entry in entries.items():
+        for name in dict.fromkeys((_OPTIONAL.sub("", key), _OPTIONAL.sub(r"\1", key))):
+            if not _NAME.fullmatch(name):
+                source.fail(key, 'is not a dotted name; quote it: "torch.cuda.name"')
+            yield _row(Status(section), name, entry, source)
+
+
+def _row(status: Status, name: str, entry: Any, source: _Source) -> Row:
+    match status:
+        case Status.RENAMED:
+            return Row(name, status, target=_target(name, entry, source))
+        case Status.ADAPTED | Status.EMULATED:
+            return _adapted(status, name, entry, source)
+        case Status.NOOP:
+            return _noop(name, entry, source)
+    reason = _text(name, entry, source, "the reason")
+    return Row(name, status, target=name if status is Status.SAME else "", note=reason)
 
 
 def _limits(
@@ -138,14 +166,6 @@ def _text(name: str, entry: Any, source: _Source, what: str) -> str:
     return str(entry)
 
 
-def _same(name: str, entry: Any, source: _Source) -> Row:
-    return Row(name, Status.SAME, target=name, note=_text(name, entry, source, "the reason"))
-
-
-def _renamed(name: str, entry: Any, source: _Source) -> Row:
-    return Row(name, Status.RENAMED, target=_target(name, entry, source))
-
-
 def _target(name: str, entry: Any, source: _Source) -> str:
     target = _text(name, entry, source, "the target")
     if not _NAME.fullmatch(target):
@@ -153,7 +173,7 @@ def _target(name: str, entry: Any, source: _Source) -> str:
     return target
 
 
-def _adapted(name: str, entry: Any, source: _Source, status: Status = Status.ADAPTED) -> Row:
+def _adapted(status: Status, name: str, entry: Any, source: _Source) -> Row:
     if not isinstance(entry, dict) or "adapter" not in entry or not entry.keys() <= _ADAPTER_KEYS:
         source.fail(name, 'should be { adapter = "module:object", target = "...", difference = "..." }')
     if not _ADAPTER.fullmatch(str(entry["adapter"])):
@@ -163,27 +183,9 @@ def _adapted(name: str, entry: Any, source: _Source, status: Status = Status.ADA
     return Row(name, status, target, entry["adapter"], difference)
 
 
-def _emulated(name: str, entry: Any, source: _Source) -> Row:
-    return _adapted(name, entry, source, Status.EMULATED)
-
-
 def _noop(name: str, entry: Any, source: _Source) -> Row:
     if isinstance(entry, dict) and entry.keys() == {"value", "note"}:
         note = _text(name, entry["note"], source, "the note")
         return Row(name, Status.NOOP, note=note, value=entry["value"])
     note = _text(name, entry, source, 'the reason, or { value = ..., note = "..." }')
     return Row(name, Status.NOOP, note=note)
-
-
-def _missing(name: str, entry: Any, source: _Source) -> Row:
-    return Row(name, Status.MISSING, note=_text(name, entry, source, "the reason"))
-
-
-_READERS = {
-    Status.SAME: _same,
-    Status.RENAMED: _renamed,
-    Status.ADAPTED: _adapted,
-    Status.EMULATED: _emulated,
-    Status.NOOP: _noop,
-    Status.MISSING: _missing,
-}

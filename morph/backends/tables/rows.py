@@ -42,35 +42,7 @@ class Row(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """A backend's properties, from its table's ``[backend]`` section.
-
-    Attributes:
-        name: The name that users give, ``"npu"``.
-        title: The name for people, ``"Huawei Ascend"``.
-        device_type: torch's name of its device type.
-        dispatch_key: torch's dispatch key of its kernels.
-        module: The dotted name of its counterpart of ``torch.cuda``.
-        collective: The process-group backend that stands for nccl.
-        process_group: The dotted name of the class of those process groups, for ``ProcessGroupNCCL``.
-        surface: The recorded surface that the table was checked against.
-        vendor: The import name of the vendor's package; empty if torch itself has the device.
-        distribution: The vendor's distribution on the package index.
-        install: How the vendor's package, or such a torch, is installed; "{torch}" stands for the first two
-            numbers of the installed torch.
-        built: The name in ``torch.version`` that is not None where torch itself is built for the device.
-        native_cuda: Whether torch.cuda itself drives this vendor's devices, so that morph serves none of it.
-        software: Whether its devices are morph's software devices.
-        releases: The vendor releases that the table was checked with.
-        visible_devices: The environment variable that masks devices.
-        visible_ascending: Whether that variable takes the devices' numbers in ascending order only.
-        device_files: Patterns of the files that the vendor's driver creates for its devices.
-        order: The position in the automatic choice, the lowest first.
-        native: Packages that support this vendor themselves, and so must see the real device.
-        rebound: Names that the vendor rebinds at run time, whose values are never cached.
-        formatless: Operators that refuse a memory format such as channels_last, and so get none.
-        unreduced: Dtypes that the collectives' library does not reduce; torch's names of them.
-        sparse_products: "by index" where the device multiplies no sparse matrix by a dense one.
-    """
+    """A backend's properties: the keys of a table's ``[backend]``, which ``aliases/README.md`` documents."""
 
     name: str
     title: str
@@ -91,6 +63,7 @@ class Facts(NamedTuple):
     visible_ascending: bool = False
     device_files: tuple[str, ...] = ()
     order: int = 100
+    shared_rows: bool = False
     native: tuple[str, ...] = ()
     rebound: tuple[str, ...] = ()
     formatless: tuple[str, ...] = ()

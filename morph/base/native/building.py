@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from morph.base import host
+from morph.base import host, private
 from morph.base.errors import BuildError
 from morph.base.native import cache, compiling, turns
 from morph.base.native.commands import CommandError, run_together
@@ -38,7 +38,7 @@ def build(libraries: Sequence[Library], *, keep_objects: bool = False) -> None:
     problems = []
     for folder in cache.folders():
         try:
-            cache.prepare(folder)
+            private.prepare(folder)
             while not _is_built(libraries, folder, keep_objects):
                 time.sleep(GIVEN_WAY)
             return
@@ -52,7 +52,7 @@ def is_worthwhile(libraries: Sequence[Library]) -> bool:
     """Return whether libraries can be built: there is a compiler that has refused none, and nobody builds."""
     try:
         command, folder = host.compiler(), cache.folders()[0]
-        cache.prepare(folder)
+        private.prepare(folder)
     except (BuildError, OSError):
         return False
     if turns.status(folder):
@@ -124,7 +124,7 @@ class _Build:
 
     def _compilations(self, library: Library) -> Iterator[_Compilation]:
         recipe, objects = library.recipe(), self._objects(library)
-        cache.prepare(objects)
+        private.prepare(objects)
         options = [each.format(folder=self._folder) for each in recipe.options]
         for unit in recipe.units:
             source = objects / f"{unit.name}.cpp"
@@ -173,11 +173,11 @@ class _Build:
         return [*self._compiler, "-shared", *names, *links, "-o", str(objects / library.place.name)]
 
     def _has_refused(self, library: Library) -> bool:
-        return compiling.has_refused(self._compiler, self._log(library))
+        return compiling.has_refused(self._compiler, _log(self._folder, library))
 
     def _earlier(self, library: Library) -> Exception:
-        earlier = f"an earlier build of the C++ part {library.name!r} failed, see {self._log(library)}"
-        return BuildError(f"{earlier}; delete it to try again")
+        earlier = f"an earlier build of the C++ part {library.name!r} failed"
+        return BuildError(f"{earlier}, see {_log(self._folder, library)}; delete it to try again")
 
     def _problem(self, library: Library) -> Exception:
         error = self._problems[library.name]
@@ -186,12 +186,9 @@ class _Build:
         problem = f"the C++ part {library.name!r} did not build: {compiling.remedied(error)}"
         if error.is_transient:
             return BuildError(problem)
-        log = self._log(library)
+        log = _log(self._folder, library)
         log.write_text(f"{compiling.identity(self._compiler)}\n{shlex.join(error.command)}\n{error.output}")
         return BuildError(f"{problem}; see {log}")
-
-    def _log(self, library: Library) -> pathlib.Path:
-        return _log(self._folder, library)
 
 
 def _log(folder: pathlib.Path, library: Library) -> pathlib.Path:

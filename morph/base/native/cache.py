@@ -25,15 +25,6 @@ def folders() -> list[pathlib.Path]:
     return private.folders("native")
 
 
-def prepare(folder: pathlib.Path) -> None:
-    """Create a folder of the cache.
-
-    Raises:
-        OSError: If it cannot be created or written, or if somebody else can change it.
-    """
-    private.prepare(folder)
-
-
 def is_sound(library: pathlib.Path) -> bool:
     """Return whether the library is there, whole, and could have been written by nobody else."""
     try:

@@ -81,7 +81,7 @@ def run_together(
     lifeline, held = os.pipe()
     waiting = [_Command(number, words, lifeline) for number, words in enumerate(commands)]
     running: list[_Command] = []
-    room = _room() if waiting else 0
+    room = max(1, min(len(os.sched_getaffinity(0)), host.free_memory() // MEMORY)) if waiting else 0
     try:
         while waiting or running:
             while waiting and len(running) < room:
@@ -142,8 +142,3 @@ class _Command:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._errors.close()
-
-
-def _room() -> int:
-    """Return how many commands may run at once."""
-    return max(1, min(len(os.sched_getaffinity(0)), host.free_memory() // MEMORY))

@@ -22,12 +22,9 @@ def find(place: pathlib.Path) -> pathlib.Path | None:
     Returns:
         The path, or None if the wheel has none there.
     """
-    built = _record().get(str(place))
-    return None if built is None else _whole(FOLDER / place, built)
-
-
-def _whole(path: pathlib.Path, built: dict[str, Any]) -> pathlib.Path | None:
-    return path if path.is_file() and path.stat().st_size == built["size"] else None
+    built, path = _record().get(str(place)), FOLDER / place
+    is_whole = built is not None and path.is_file() and path.stat().st_size == built["size"]
+    return path if is_whole else None
 
 
 def _record() -> dict[str, dict[str, Any]]:

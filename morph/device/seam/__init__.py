@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from morph.base.errors import MorphError
-
-if TYPE_CHECKING:
-    from morph.finders.torch_cuda.views import Views
+from morph.finders.torch_cuda.views import Views
 
 
 class Seam(Protocol):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from morph.base import native
-
-if TYPE_CHECKING:
-    from morph.finders.torch_cuda.views import Views
+from morph.finders.torch_cuda.views import Views
 
 
 class NativeSeam:

@@ -20,12 +20,11 @@ import gc
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import torch
 
-if TYPE_CHECKING:
-    from morph.finders.torch_cuda.views import Views
+from morph.finders.torch_cuda.views import Views
 
 KEYS = ("CUDA", "SparseCUDA", "SparseCsrCUDA", "QuantizedCUDA", "NestedTensorCUDA")
 

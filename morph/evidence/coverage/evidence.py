@@ -55,36 +55,6 @@ class Evidence:
         on = self.platforms.get(name, {})
         return on.get(backend, on.get(SIMULATED + backend))
 
-    def of(self, platform: str) -> dict[str, Seen]:
-        """Return what was seen on ``platform``, by name."""
-        return {name: on[platform] for name, on in self.platforms.items() if platform in on}
-
-    def replaced(self, platform: str, seen: Mapping[str, Seen]) -> Evidence:
-        """Return the evidence with what was seen on one platform replaced by ``seen``."""
-        platforms = {name: {**on} for name, on in self.platforms.items()}
-        for on in platforms.values():
-            on.pop(platform, None)
-        for name, what in seen.items():
-            platforms.setdefault(name, {})[platform] = what
-        return Evidence(self.torch, {name: on for name, on in platforms.items() if on})
-
-    def dumps(self) -> str:
-        """Return the text of the evidence file: by what was seen, by platforms and by module."""
-        return (
-            json.dumps({"torch": self.torch, **{what.value: self._where(what) for what in Seen}}, indent=0)
-            + "\n"
-        )
-
-    def _where(self, what: Seen) -> dict[str, dict[str, str]]:
-        """Return the names of which ``what`` was seen, of each module in one string, by platforms."""
-        kept: dict[str, dict[str, str]] = {}
-        for name, on in sorted(self.platforms.items()):
-            where = " ".join(sorted(platform for platform in on if on[platform] is what))
-            owner, _, last = name.rpartition(".")
-            modules = kept.setdefault(where, {})
-            modules[owner] = f"{modules.get(owner, '')} {last}".strip()
-        return dict(sorted((where, modules) for where, modules in kept.items() if where))
-
 
 def parse(text: str) -> Evidence:
     """Read evidence from the text of its file."""

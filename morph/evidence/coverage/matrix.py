@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,18 +85,9 @@ class Matrix:
     rows: tuple[Row, ...]
     shares: Mapping[str, float]
 
-    def count(self, backend: str) -> Counter[Status]:
-        """Count the public names of each status on a backend."""
-        return Counter(row.cells[backend].status for row in self.rows if not row.private)
-
-    def count_rungs(self, backend: str) -> Counter[Rung]:
-        """Count the public names of each rung of the ladder on a backend."""
-        return Counter(row.cells[backend].rung for row in self.rows if not row.private)
-
-    def count_seen(self, backend: str) -> Counter[tuple[Rung, Seen | None]]:
-        """Count the public names of which each was seen, on each rung of the ladder on a backend."""
-        cells = (row.cells[backend] for row in self.rows if not row.private)
-        return Counter((cell.rung, cell.seen) for cell in cells)
+    def cells(self, backend: str) -> Iterator[Cell]:
+        """Yield the cells of the public names on a backend."""
+        return (row.cells[backend] for row in self.rows if not row.private)
 
     def by_use(self, backend: str) -> str:
         """Return a backend's share as people read it."""

@@ -26,18 +26,18 @@ def page(matrices: Sequence[Matrix]) -> str:
 
 
 def _data(matrices: Sequence[Matrix]) -> dict[str, Any]:
-    cells = _Cells()
+    cells = _Distinct()
     return {
         "backends": [backend_json(each) for each in matrices[0].backends],
         "statuses": [status.value for status in Status],
         "rungs": [rung.value for rung in Rung],
         "interfaces": [_interface(each, cells) for each in matrices],
-        "cells": cells.cells.listed,
-        "rows": cells.rows.listed,
+        "cells": [value for _, value in cells.cells.values()],
+        "rows": [value for _, value in cells.rows.values()],
     }
 
 
-def _interface(matrix: Matrix, cells: _Cells) -> dict[str, Any]:
+def _interface(matrix: Matrix, cells: _Distinct) -> dict[str, Any]:
     modules = sorted({row.module for row in matrix.rows})
     places = {module: place for place, module in enumerate(modules)}
     return {
@@ -54,31 +54,21 @@ def _short(row: Row) -> str:
     return row.name.removeprefix(row.module).removeprefix(".")
 
 
-class _Cells:
+class _Distinct:
     """The distinct cells, and the distinct rows of indices into them: most rows are repeated."""
 
     def __init__(self) -> None:
-        self.cells = _Distinct()
-        self.rows = _Distinct()
+        self.cells: dict[str, tuple[int, Any]] = {}
+        self.rows: dict[str, tuple[int, Any]] = {}
 
     def of(self, row: Row) -> int:
         """Return the index of the row of a name's cells."""
-        return self.rows.place([self.cells.place(row.cell_json(backend)) for backend in row.cells])
+        return _place(self.rows, [_place(self.cells, row.cell_json(backend)) for backend in row.cells])
 
 
-class _Distinct:
-    """A list without duplicates."""
-
-    def __init__(self) -> None:
-        self.listed: list[Any] = []
-        self._places: dict[str, int] = {}
-
-    def place(self, value: Any) -> int:
-        """Return the index of ``value``, adding it if it is new."""
-        place = self._places.setdefault(repr(value), len(self.listed))
-        if place == len(self.listed):
-            self.listed.append(value)
-        return place
+def _place(known: dict[str, tuple[int, Any]], value: Any) -> int:
+    """Return the index of a value among those that are known, to which it is added if it is new."""
+    return known.setdefault(repr(value), (len(known), value))[0]
 
 
 def _part(name: str) -> str:

@@ -3,20 +3,3 @@
 The first process sets a folder in the environment, in which each process of the program keeps a record; at
 the end all records are read.
 """
-
-from __future__ import annotations
-
-from morph.evidence.rehearsal.findings import Finding, Result, Verdict, result
-from morph.evidence.rehearsal.recording import Ending, Rehearsal, Use, ending, records
-
-__all__ = [
-    "Ending",
-    "Finding",
-    "Rehearsal",
-    "Result",
-    "Use",
-    "Verdict",
-    "ending",
-    "records",
-    "result",
-]

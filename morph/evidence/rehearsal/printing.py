@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING
+from typing import IO
+
+from rich.console import Console
 
 from morph.backends.tables.table import Status
 from morph.base import display
 from morph.evidence.rehearsal.findings import Finding, Result, Verdict, short
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 STYLES = {
-    Status.SAME: "green",
-    Status.RENAMED: "green",
-    Status.ADAPTED: "green",
-    Status.EMULATED: "yellow",
-    Status.NOOP: "yellow",
+    **dict.fromkeys((Status.SAME, Status.RENAMED, Status.ADAPTED), "green"),
+    **dict.fromkeys((Status.EMULATED, Status.NOOP), "yellow"),
     Status.MISSING: "red",
 }
 VERDICT_STYLES = {

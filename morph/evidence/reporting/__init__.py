@@ -15,9 +15,9 @@ from morph import __version__, backends
 from morph.backends.tables import surfaces
 from morph.backends.tables.table import Facts
 from morph.base import announcement
-from morph.evidence.rehearsal import Rehearsal, Result, result
-
-FORMATS = (".html", ".json")
+from morph.evidence.rehearsal.findings import Result, result
+from morph.evidence.rehearsal.recording import Rehearsal
+from morph.evidence.reporting.page import page
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def write(file: str, program: Sequence[str], records: list[dict[str, Any]], reco
     """Write the report of a program that has ended, and say so.
 
     Args:
-        file: The path, with one of the endings in ``FORMATS``.
+        file: The path, with the ending ``.html`` or ``.json``.
         program: The words of the program's command line.
         records: The records of the program's processes.
         recorder: The recorder of the first process, which knows how it ended.
@@ -49,9 +49,12 @@ def write(file: str, program: Sequence[str], records: list[dict[str, Any]], reco
         announcement.report(f"there is nothing to report in {file}: the program did not import torch")
         return
     found = result(backend.table, records, recorder.ending)
-    circumstances = _circumstances(program, backend.table.facts)
-    shown = _page if file.endswith(".html") else _as_text
-    pathlib.Path(file).write_text(shown(found, circumstances), encoding="utf-8")
+    now = datetime.datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
+    words = shlex.join(program).removeprefix("-- ")
+    circumstances = Circumstances(words, now, _versions(backend.table.facts))
+    as_text = json.dumps(as_json(found, circumstances), indent=1) + "\n"
+    text = page(found, circumstances) if file.endswith(".html") else as_text
+    pathlib.Path(file).write_text(text, encoding="utf-8")
     announcement.report(f"wrote {file}")
 
 
@@ -62,15 +65,6 @@ def as_json(found: Result, circumstances: Circumstances) -> dict[str, Any]:
     return {**asdict(circumstances), **{key: whole[key] for key in keys}}
 
 
-def _as_text(found: Result, circumstances: Circumstances) -> str:
-    return json.dumps(as_json(found, circumstances), indent=1) + "\n"
-
-
-def _circumstances(program: Sequence[str], facts: Facts) -> Circumstances:
-    now = datetime.datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
-    return Circumstances(shlex.join(program).removeprefix("-- "), now, _versions(facts))
-
-
 def _versions(facts: Facts) -> dict[str, str]:
     import torch
 
@@ -78,9 +72,3 @@ def _versions(facts: Facts) -> dict[str, str]:
     vendor = "" if facts.software else facts.distribution
     found = surfaces.installed(vendor) if vendor else None
     return {**versions, vendor: found} if found else versions
-
-
-def _page(found: Result, circumstances: Circumstances) -> str:
-    from morph.evidence.reporting.page import page
-
-    return page(found, circumstances)

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
-from morph.evidence.rehearsal import Result
-from morph.evidence.rehearsal.findings import short
+from morph.evidence.rehearsal.findings import Result, short
 
 if TYPE_CHECKING:
     from morph.evidence.reporting import Circumstances

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from morph.backends.tables import surfaces, table
 from morph.backends.tables.surfaces import Surface
@@ -14,51 +13,32 @@ from morph.evidence.surfaces.recording import RecordingError, record
 BESIDE = {"torch.cuda": ("torch.backends.cuda", "torch.backends.cudnn", "torch.backends.cusparselt")}
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The modules that are recorded together.
+def recorded(name: str, report: Callable[[str], None], modules: Sequence[str] = ()) -> Surface:
+    """Record the modules of an installed release; the package is imported.
 
-    Attributes:
-        package: The import name of the package that has the modules.
-        modules: Their dotted names, the main one first.
+    Args:
+        name: The package of a backend's vendor, or a module of torch's: ``"torch_npu"``, ``"torch.cuda"``.
+        report: Called with one line for each submodule that fails to load.
+        modules: The dotted names of the modules, if the name does not determine them.
+
+    Raises:
+        RecordingError: If the name is neither, and no modules are given; if the package is not installed,
+            cannot be imported, or lacks a module.
     """
+    package, every = name.partition(".")[0], modules or _modules(name)
+    version = _version(package)
+    origin = f"an import of {package} {version}, its Python sources and torch's stubs"
+    return record(package, version.partition("+")[0], every, origin, report)
 
-    package: str
-    modules: tuple[str, ...]
 
-    @classmethod
-    def of(cls, name: str, modules: Sequence[str] = ()) -> Subject:
-        """Return the subject of a name: the package of a backend's vendor, or a module of torch's.
-
-        Args:
-            name: ``"torch_npu"`` or ``"torch.cuda"``.
-            modules: The dotted names of the modules, if the name does not determine them.
-
-        Raises:
-            RecordingError: If it is neither, and no modules are given.
-        """
-        package = name.partition(".")[0]
-        if modules:
-            return cls(package, tuple(modules))
-        if "." in name:
-            return cls(package, (name, *BESIDE.get(name, ())))
-        for backend in map(table.load, table.backend_names()):
-            if backend.facts.vendor == name:
-                return cls(name, _recorded_modules(backend.facts.module, backend.facts.surface))
-        raise RecordingError(f"no table lists the modules of {name}; name them with --module torch.NAME")
-
-    def record(self, report: Callable[[str], None]) -> Surface:
-        """Record the modules of the installed release; the package is imported.
-
-        Args:
-            report: Called with one line for each submodule that fails to load.
-
-        Raises:
-            RecordingError: If the package is not installed, cannot be imported, or lacks a module.
-        """
-        version = _version(self.package)
-        origin = f"an import of {self.package} {version}, its Python sources and torch's stubs"
-        return record(self.package, version.partition("+")[0], self.modules, origin, report)
+def _modules(name: str) -> tuple[str, ...]:
+    """Return the modules that are recorded together, the main one first."""
+    if "." in name:
+        return name, *BESIDE.get(name, ())
+    for backend in map(table.load, table.backend_names()):
+        if backend.facts.vendor == name:
+            return _recorded_modules(backend.facts.module, backend.facts.surface)
+    raise RecordingError(f"no table lists the modules of {name}; name them with --module torch.NAME")
 
 
 def _recorded_modules(module: str, surface: str) -> tuple[str, ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from morph.base import toml
 from morph.kernels.nvidia_smi.refusal import HELP, INVALID, UNSUPPORTED, Refusal
 
-_WORDS = toml.loads(pathlib.Path(__file__).with_name("arguments.toml").read_text(encoding="utf-8"))
+_WORDS = toml.beside(__file__, "arguments.toml")
 
 
 @dataclass

@@ -117,12 +117,8 @@ def _answer(arguments: Arguments, source: Source, chosen: list[Subject], first: 
         yield from screen.lines(source, chosen)
 
 
-def _itself(chosen: list[Subject]) -> list[Subject]:
-    return chosen
-
-
 _QUERIES: dict[str, Callable[[list[Subject]], list[Subject]]] = {
-    "gpu": _itself,
+    "gpu": list,
     "compute-apps": queries.processes,
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import pathlib
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -40,7 +39,7 @@ def entries(subject: Subject) -> list[Entry]:
 
 @functools.cache
 def _rows() -> dict[str, Any]:
-    return toml.loads(pathlib.Path(__file__).with_name("document.toml").read_text(encoding="utf-8"))
+    return toml.beside(__file__, "document.toml")
 
 
 def _entry(subject: Subject, label: str, tag: str, content: Any, display: str = "") -> Entry:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import pathlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -28,10 +27,6 @@ class Field:
     reading: str = ""
     unit: str = ""
     alias: str = ""
-
-    def header(self) -> str:
-        """Return its name with its unit."""
-        return f"{self.name} [{self.unit}]" if self.unit else self.name
 
     def text(self, subject: Subject, units: bool) -> str:
         """Return its value for a device."""
@@ -69,8 +64,8 @@ class Format:
 @functools.cache
 def known(kind: str) -> dict[str, Field]:
     """Return the fields of ``"gpu"`` or ``"compute-apps"`` by their names and aliases."""
-    table = toml.loads(pathlib.Path(__file__).with_name("fields.toml").read_text(encoding="utf-8"))[kind]
-    fields = [Field(name, **facts) for name, facts in table.items()]
+    rows = toml.expanded(toml.beside(__file__, "fields.toml")[kind])
+    fields = [Field(name, **facts) for name, facts in rows]
     return {name: field for field in fields for name in (field.name, field.alias) if name}
 
 
@@ -90,7 +85,7 @@ def asked(kind: str, text: str) -> list[Field]:
 
 def header(fields: Sequence[Field]) -> str:
     """Return the first line."""
-    return ", ".join(field.header() for field in fields)
+    return ", ".join(f"{field.name} [{field.unit}]" if field.unit else field.name for field in fields)
 
 
 def lines(fields: Sequence[Field], subjects: Iterable[Subject], units: bool) -> Iterator[str]:

@@ -105,10 +105,6 @@ def _power_management(device: Device) -> str:
     return "Enabled"
 
 
-def _pid(subject: Subject) -> Value:
-    return None if subject.process is None else subject.process.pid
-
-
 def _process_name(subject: Subject) -> Value:
     if subject.process is None:
         return None
@@ -168,7 +164,7 @@ _READINGS: dict[str, Callable[[Subject], Value]] = {
     "video_clock": _of(lambda device: device.clock(Clock.VIDEO)),
     "max_clock": _of(lambda device: device.max_clock(Clock.COMPUTE)),
     "max_memory_clock": _of(lambda device: device.max_clock(Clock.MEMORY)),
-    "pid": _pid,
+    "pid": lambda subject: None if subject.process is None else subject.process.pid,
     "process_name": _process_name,
     "process_memory": _process_memory,
 }

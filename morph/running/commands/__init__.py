@@ -57,8 +57,9 @@ def run(words: Sequence[str]) -> int:
     import importlib
 
     name, *rest = words
+    said = COMMANDS[name]
     command = importlib.import_module(f"{__name__}.{name}")
-    parser = argparse.ArgumentParser(prog=f"{launcher()} {name}", description=_sentence(COMMANDS[name]))
+    parser = argparse.ArgumentParser(prog=f"{launcher()} {name}", description=f"{said[0].upper()}{said[1:]}.")
     command.add_arguments(parser)
     parser.epilog = " ".join(filter(None, [parser.epilog, f"Example: {launcher()} {command.EXAMPLE}"]))
     return finished(lambda: command.run(parser.parse_args(rest)))
@@ -113,7 +114,3 @@ def summary() -> str:
     """Return the lines on the commands for the help of ``morph`` itself."""
     width = max(map(len, COMMANDS)) + 2
     return "\n".join(f"  {name:{width}}{said}" for name, said in COMMANDS.items())
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."

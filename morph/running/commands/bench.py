@@ -35,7 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure and print, and return 0, or 1 if a call fails."""
     from morph.verification.measurement import figures
 
-    activation.arm(arguments.backend)  # not activated: torch would load a vendor's package that may be broken
+    # not activated: torch would load a vendor's package that may be broken
+    activation.arm(activation.Request(arguments.backend))
     import torch  # noqa: F401
 
     status = activation.status()

@@ -6,7 +6,6 @@ import argparse
 import json
 import pathlib
 import shutil
-from collections.abc import Iterator
 
 from morph.base.display import columns, console
 
@@ -70,19 +69,15 @@ def _clean(*, everything: bool) -> None:
 
 def _used() -> set[str]:
     """Return the names in a folder of libraries that this environment's torch and morph use."""
-    return {"shared", "build.lock", "background.lock", *(name for name in _libraries())}
-
-
-def _libraries() -> Iterator[str]:
     from morph.activation import building
     from morph.backends.tables import table
     from morph.base import native
 
-    yield native.part("boxed_device").place.name
+    found = {"shared", "build.lock", "background.lock", native.part("boxed_device").place.name}
     for backend in table.backend_names():
         for library in building.libraries(table.facts(backend)):
-            yield from library.place.parts
-            yield library.place.name + ".digest"
+            found |= {*library.place.parts, library.place.name + ".digest"}
+    return found
 
 
 def _remove(path: pathlib.Path) -> None:

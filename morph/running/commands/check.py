@@ -78,11 +78,11 @@ def _paths(settings: Settings) -> list[str]:
 
 def _scanned(arguments: argparse.Namespace, settings: Settings) -> Report:
     places = [*map(pathlib.Path, arguments.paths), *map(locate, arguments.package)]
-    choice = chosen(places, [*_patterns(arguments.exclude, places, settings)])
+    found, left_out = chosen(places, [*_patterns(arguments.exclude, places, settings)])
     backends, ignored = _backends(arguments, settings), _ignored(arguments, settings)
     with looking("scanning") as progress:
-        report = scan(choice.files, backends, progress, ignored)
-    return dataclasses.replace(report, left_out=tuple(choice.left_out))
+        report = scan(found, backends, progress, ignored)
+    return dataclasses.replace(report, left_out=tuple(left_out))
 
 
 def _folder(paths: Iterable[str]) -> pathlib.Path:

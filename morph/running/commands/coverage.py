@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
@@ -59,7 +60,7 @@ def _print_summary(matrices: Sequence[Matrix]) -> None:
 
 def _statuses(matrix: Matrix) -> Table:
     def figures(facts: Facts) -> tuple[str, ...]:
-        counts = matrix.count(facts.name)
+        counts = Counter(cell.status for cell in matrix.cells(facts.name))
         return *(str(counts[status]) for status in Status), matrix.by_use(facts.name)
 
     titles = ("backend", *(status.value for status in Status), "by use")
@@ -68,7 +69,7 @@ def _statuses(matrix: Matrix) -> Table:
 
 def _evidence(matrix: Matrix) -> Table:
     def figures(facts: Facts) -> tuple[str, ...]:
-        counts = matrix.count_rungs(facts.name)
+        counts = Counter(cell.rung for cell in matrix.cells(facts.name))
         return tuple(str(counts[rung]) for rung in Rung)
 
     return _filled(display.columns("backend", *(rung.value for rung in Rung)), matrix, figures)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
-from collections.abc import Iterable
+from difflib import get_close_matches as close_matches
 from typing import Any
 
 from rich.markup import escape
@@ -45,7 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({backend: _fields(row, backend) for backend, row in rows.items()}, indent=1))
     else:
         _print(name, rows, arguments.backend)
-        _print_others(others)
+        if others:
+            console().print(f"\n[dim]other names that end so: {escaped(', '.join(others))}[/]")
     return 0
 
 
@@ -57,7 +57,9 @@ def _full_name(name: str) -> tuple[str, list[str]]:
     """
     if interfaces.of(name).has(name) or name in interfaces.of(name).modules:
         return name, []
-    names = {each for of in interfaces.names() for each in _names(of) if each.endswith(f".{name}")}
+    every = map(interfaces.load, interfaces.names())
+    known = (each for interface in every for each in (*interface.names, *interface.modules))
+    names = {each for each in known if each.endswith(f".{name}")}
     ordered = sorted(names, key=lambda each: (interfaces.is_private(each), each.count("."), each))
     nearest = [each for each in ordered if each.count(".") == ordered[0].count(".")]
     if len(nearest) > 1:
@@ -65,27 +67,13 @@ def _full_name(name: str) -> tuple[str, list[str]]:
     return ordered[0] if ordered else name, ordered[1:]
 
 
-def _names(interface: str) -> Iterable[str]:
-    found = interfaces.load(interface)
-    return [*found.names, *found.modules]
-
-
-def _print_others(names: list[str]) -> None:
-    if names:
-        console().print(f"\n[dim]other names that end so: {escaped(', '.join(names))}[/]")
-
-
 def _unknown(name: str) -> str:
     owner = name.rpartition(".")[0]
     names = [each for of in interfaces.names() for each in interfaces.load(of).names]
     near = [each for each in names if each.rpartition(".")[0] == owner]  # usually the intended module
-    close = _close(name, near, 0.8) or _close(name, names, 0.7)
+    close = close_matches(name, near, cutoff=0.8) or close_matches(name, names, cutoff=0.7)
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     return f"there is no {name}{hint}"
-
-
-def _close(name: str, names: list[str], cutoff: float) -> list[str]:
-    return difflib.get_close_matches(name, names, cutoff=cutoff)
 
 
 def _rows(name: str, backend: str | None) -> dict[str, Row]:

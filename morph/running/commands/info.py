@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 
 from rich.table import Table
 
 from morph.base.display import columns, console, looking
 from morph.running.diagnosis import Survey, survey
-from morph.running.diagnosis.survey import as_json
 
 EXAMPLE = "info --json"
 GIB = 1 << 30
@@ -24,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     with looking("looking for devices") as progress:
         found = survey(progress)
     if arguments.json:
-        print(as_json(found))
+        print(json.dumps(dataclasses.asdict(found), indent=1))
     else:
         _print(found)
     return 0 if found.activation.problem is None else 1

@@ -12,7 +12,7 @@ from morph.backends.tables import surfaces
 from morph.backends.tables.surfaces import Surface, UnknownSurfaceError
 from morph.base.announcement import report
 from morph.evidence.surfaces.comparison import Comparison, compare
-from morph.evidence.surfaces.subjects import Subject
+from morph.evidence.surfaces.subjects import recorded
 
 DIFFERENT = 1
 
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _record(arguments: argparse.Namespace) -> int:
-    text = surfaces.dumps(Subject.of(arguments.what, arguments.module or ()).record(report))
+    text = surfaces.dumps(recorded(arguments.what, report, arguments.module or ()))
     if arguments.output:
         pathlib.Path(arguments.output).write_text(text, encoding="utf-8")
     else:
@@ -72,7 +72,7 @@ def _surface(name: str) -> Surface:
         if importlib.util.find_spec(name.partition(".")[0]) is None:
             raise
 
-    return Subject.of(name).record(report)
+    return recorded(name, report)
 
 
 def _told(found: Comparison) -> str:

@@ -35,7 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
         MorphError: If there is no such device.
     """
     # armed, not activated: torch itself would load a vendor's package that may be broken
-    activation.arm(arguments.rehearse or arguments.backend, simulated=arguments.rehearse is not None)
+    name, simulated = arguments.rehearse or arguments.backend, arguments.rehearse is not None
+    activation.arm(activation.Request(name, simulated=simulated))
     from morph.verification import Outcome, checks, ensure_device, verify
 
     ensure_device(arguments.device)

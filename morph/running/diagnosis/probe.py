@@ -33,12 +33,13 @@ def choice() -> dict[str, Any]:
     from morph.running.diagnosis import native_parts
 
     try:
-        activation.arm()
+        activation.arm(activation.Request())
         import torch
     except MorphError as error:
         return {"problem": str(error)}
     status = activation.status()
-    devices = [_device(torch.cuda.get_device_properties(index)) for index in range(torch.cuda.device_count())]
+    every = map(torch.cuda.get_device_properties, range(torch.cuda.device_count()))
+    devices = [{"name": each.name, "memory": each.total_memory} for each in every]
     seam = {"seam": status.seam, "seam_problem": status.seam_problem}
     found = {"backend": status.backend, **seam, "devices": devices, "skipped": status.skipped}
     return {**found, "libraries": native_parts.loaded(), "torch": torch.__version__}
@@ -48,10 +49,6 @@ def _native() -> dict[str, Any]:
     from morph.running.diagnosis import native_parts
 
     return {"compiler": native_parts.compiler(), "libraries": native_parts.kept()}
-
-
-def _device(properties: Any) -> dict[str, Any]:
-    return {"name": properties.name, "memory": properties.total_memory}
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import os
 import platform
 from collections.abc import Callable, Mapping
@@ -14,7 +12,7 @@ from typing import Any
 import importlib_metadata
 
 from morph import __version__
-from morph.backends import Backend
+from morph.backends import is_installed
 from morph.backends.tables import package as packages
 from morph.backends.tables import table
 from morph.backends.torch_release import why_too_old
@@ -86,10 +84,10 @@ class Activation:
         torch: The version that torch gives itself, which tells its build; None if it was not loaded.
     """
 
-    backend: str | None
-    seam: str | None
-    problem: str | None
-    devices: tuple[Device, ...]
+    backend: str | None = None
+    seam: str | None = None
+    problem: str | None = None
+    devices: tuple[Device, ...] = ()
     seam_problem: str | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
     libraries: tuple[str, ...] = ()
@@ -170,29 +168,27 @@ def survey(progress: Callable[[str], object] = lambda title: None) -> Survey:
 
 
 def _presence(name: str, progress: Callable[[str], object]) -> Presence:
-    backend = Backend(table.load(name))
-    facts = backend.table.facts
+    facts = table.facts(name)
     progress(facts.title)
-    found = _look(backend)
+    found = _look(facts)
     return Presence(
         name=name,
         title=facts.title,
         distribution=facts.distribution,
         version=version_of(facts.distribution) if facts.distribution else None,
         supported=facts.releases,
-        installed=backend.installed,
+        installed=is_installed(facts),
         devices=found["devices"],
         absence=found["absence"],
     )
 
 
-def _look(backend: Backend) -> dict[str, Any]:
-    facts = backend.table.facts
+def _look(facts: table.Facts) -> dict[str, Any]:
     if too_old := _too_old():
         return {"devices": 0, "absence": too_old}
     if facts.software:
         return _look_at_software(facts)
-    return ask(facts.name) if backend.installed else {"devices": 0, "absence": _not_installed(backend)}
+    return ask(facts.name) if is_installed(facts) else {"devices": 0, "absence": _not_installed(facts)}
 
 
 def _look_at_software(facts: table.Facts) -> dict[str, Any]:
@@ -204,8 +200,7 @@ def _look_at_software(facts: table.Facts) -> dict[str, Any]:
     return {"devices": len(visible.indices(facts, devices)), "absence": None}
 
 
-def _not_installed(backend: Backend) -> str:
-    facts = backend.table.facts
+def _not_installed(facts: table.Facts) -> str:
     return (
         f"{facts.distribution} is not installed" if facts.distribution else "this torch is not built for it"
     )
@@ -218,17 +213,9 @@ def _too_old() -> str | None:
 
 def _activation(problem: str | None) -> Activation:
     found: dict[str, Any] = {"absence": problem} if problem else ask()
-    devices = tuple(Device(**each) for each in found.get("devices") or ())
-    return Activation(
-        backend=found.get("backend"),
-        seam=found.get("seam"),
-        problem=found["absence"] or found.get("problem"),
-        devices=devices,
-        seam_problem=found.get("seam_problem"),
-        skipped=found.get("skipped") or {},
-        libraries=tuple(found.get("libraries") or ()),
-        torch=found.get("torch"),
-    )
+    problem = found.pop("absence") or found.pop("problem", None)
+    devices = tuple(Device(**each) for each in found.pop("devices", None) or ())
+    return Activation(**found, problem=problem, devices=devices)
 
 
 def _reason(activation: Activation) -> str:
@@ -266,8 +253,3 @@ def version_of(distribution: str) -> str | None:
     wanted = importlib_metadata.DistributionFinder.Context(name=distribution)  # type: ignore[no-untyped-call]
     found = next(iter(importlib_metadata.MetadataPathFinder.find_distributions(wanted)), None)
     return found.version if found else None
-
-
-def as_json(found: Survey) -> str:
-    """Return a survey as JSON: the fields of the classes above."""
-    return json.dumps(dataclasses.asdict(found), indent=1)

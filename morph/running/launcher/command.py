@@ -74,7 +74,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
         SystemExit: After printing the version or the help.
     """
     options, words = Options(), list(arguments)
-    while words and _is_option(words[0]):
+    while words and (words[0] in _SHORT or (words[0].startswith("--") and words[0] != "--")):
         options = _option(options, words)
     if options.json and not options.rehearse:
         raise UsageError("--json needs --rehearse")
@@ -88,10 +88,6 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
 def _answer(name: str) -> int:
     print(_ANSWERS[name]())
     return 0
-
-
-def _is_option(word: str) -> bool:
-    return word in _SHORT or (word.startswith("--") and word != "--")
 
 
 def _option(options: Options, words: list[str]) -> Options:

@@ -17,9 +17,10 @@ from morph.base import host, interpreter, private
 from morph.base.announcement import report
 from morph.base.errors import BuildError
 from morph.base.variables import BACKEND, RECORDS, REHEARSE
-from morph.evidence.rehearsal import Ending, Rehearsal, Result, records, result
+from morph.evidence.rehearsal.findings import Result, result
 from morph.evidence.rehearsal.printing import print_result, print_results
 from morph.evidence.rehearsal.processes import recorded
+from morph.evidence.rehearsal.recording import Ending, Rehearsal, records
 from morph.running.launcher.options import Options
 from morph.running.launcher.program import Program
 

@@ -17,7 +17,6 @@ from morph.base.importing import withdraw
 from morph.finders.scope import OPTED_IN, Scope
 from morph.running.launcher.options import ALL, Options
 from morph.running.launcher.program import Program
-from morph.running.launcher.writable import ensure_writable
 from morph.running.startup import children
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def run(options: Options, program: Program) -> None:
     try:
         size = _size(options)
         for file in filter(None, [options.report, options.json if options.json != "-" else None]):
-            ensure_writable(file)
+            _ensure_writable(file)
         if options.rehearse:
             from morph.running.launcher import rehearsing
 
@@ -60,6 +59,18 @@ def run(options: Options, program: Program) -> None:
         raise SystemExit(2) from None
 
 
+def _ensure_writable(file: str) -> None:
+    """Ensure that ``file`` can be written later, without changing it."""
+    is_new = not os.path.lexists(file)
+    try:
+        with open(file, "ab"):
+            pass
+        if is_new:
+            os.unlink(file)
+    except OSError as error:
+        raise MorphError(f"cannot write {file}: {error.strerror}") from None
+
+
 def _size(options: Options) -> Size:
     from morph.software import settings
 
@@ -68,9 +79,10 @@ def _size(options: Options) -> Size:
 
 @contextmanager
 def _armed(options: Options, program: Program, scope: Scope, size: Size) -> Iterator[None]:
-    simulated = options.rehearse is not None
-    with _observed(options, program) as observer:
-        activation.arm(options.backend, simulated=simulated, observer=observer, scope=scope, size=size)
+    is_simulated = options.rehearse is not None
+    request = activation.Request(options.backend, simulated=is_simulated, scope=scope, size=size)
+    with _observed(options, program) as request.observer:
+        activation.arm(request)
         yield
 
 

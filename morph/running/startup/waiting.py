@@ -134,9 +134,9 @@ def _arm(*, required: bool) -> None:
     if found is None:
         return
     rehearse = variables.read(variables.REHEARSE)
-    observer = _observer()
-    simulated = rehearse is not None
-    activation.arm(rehearse, simulated=simulated, observer=observer, scope=found.scope, required=required)
+    request = activation.Request(rehearse, scope=found.scope, required=required)
+    request.simulated, request.observer = rehearse is not None, _observer()
+    activation.arm(request)
 
 
 def _observer() -> Observer | None:

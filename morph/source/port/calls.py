@@ -8,7 +8,7 @@ from morph.source.port.conditions import asks, is_guarded
 from morph.source.port.expressions import Argument, Arguments, is_none
 from morph.source.port.replacements import facts
 from morph.source.port.source import Source
-from morph.source.port.texts import Texts
+from morph.source.port.texts import Part, Texts
 from morph.source.port.vocabulary import AVAILABLE, Vocabulary
 from morph.source.scan.uses import Kind, Use
 
@@ -17,20 +17,11 @@ LOAD_PARAMETERS = ("f", "map_location", "pickle_module")
 CUDA_PARAMETERS = ("device", "non_blocking", "memory_format")
 
 
-class Calls:
-    """Rewrites the calls of a module that are not CUDA's own.
+class Calls(Part):
+    """Rewrites the calls of a module that are not CUDA's own."""
 
-    Args:
-        source: The module.
-        vocabulary: The names of the stand-ins in the module.
-        texts: Rewrites its texts.
-        done: Receives the rewritten uses.
-    """
-
-    def __init__(self, source: Source, vocabulary: Vocabulary, texts: Texts, done: set[Use]) -> None:
-        self._done = done
-        self._source = source
-        self._vocabulary = vocabulary
+    def __init__(self, texts: Texts, source: Source, vocabulary: Vocabulary, done: set[Use]) -> None:
+        super().__init__(source, vocabulary, done)
         self._texts = texts
 
     def call(self, call: ast.Call) -> None:
@@ -47,8 +38,8 @@ class Calls:
                     return None
             case ast.Call(func=ast.Attribute(value=owner, attr="pin_memory"), args=[], keywords=[]):
                 if self._pins(call, owner):
-                    pinned = f"{self._vocabulary.name('pinned')}({self._source.draft.code(owner)})"
-                    return self._source.draft.replace(call, pinned)
+                    pinned = f"{self._vocabulary.name('pinned')}({self._draft.code(owner)})"
+                    return self._draft.replace(call, pinned)
         for each in arguments.given:
             self._pass(call, names, arguments, each)
         return self._choose_devices(names, arguments)
@@ -101,10 +92,10 @@ class Calls:
         """Rewrite a call of ``torch.device`` whose text is rewritten."""
         match arguments.given:
             case [only] if self._source.uses_at(only.value, Kind.DEVICE):
-                if self._source.draft.is_edited(only.value):
-                    self._source.draft.replace(call, arguments.code(only))
+                if self._draft.is_edited(only.value):
+                    self._draft.replace(call, arguments.code(only))
             case [kind, number] if self._source.uses_at(kind.value, Kind.DEVICE):
-                self._source.draft.replace(call, self._texts.numbered(arguments.code(number)))
+                self._draft.replace(call, self._texts.numbered(arguments.code(number)))
 
     def _without_numbers(self, arguments: Arguments, parameters: tuple[str, ...]) -> None:
         """Let the device numbers of a call be None where there is no accelerator."""
@@ -149,8 +140,8 @@ class Calls:
                 arguments.pass_by_name(each, parameter)
             elif each is arguments.given[0]:
                 arguments.pass_by_position(each)
-        end = self._source.draft.places.span(call.func)[1]
-        self._source.draft.replace((end - len("cuda"), end), "to")
+        end = self._draft.places.span(call.func)[1]
+        self._draft.replace((end - len("cuda"), end), "to")
 
     def _destination(self, was: ast.expr, passed: str) -> str:
         """Return the device for the first argument of ``.cuda()``: a number, a device, or None."""

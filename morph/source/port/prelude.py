@@ -145,29 +145,14 @@ def _is_import(statement: ast.stmt) -> bool:
 def _inserted(
     text: str, body: Sequence[ast.stmt], index: int, imports: Mapping[str, str], copies: Sequence[str]
 ) -> str:
-    """Return the text with the copies before a statement, and the imports in the first block of imports."""
+    """Return the text with the imports and the copies before a statement."""
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     place = body[index - 1].end_lineno or 0 if index else _first_line(body[0]) - 1 if body else len(lines)
     if place == len(lines) and lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
-    lines[place:place] = _spaced(copies, lines[place:])
-    for name, alias in sorted(imports.items(), reverse=True):
-        line = f"import {name}\n" if name == alias else f"import {name} as {alias}\n"
-        at = _line_for(body[:index], line, lines)
-        lines.insert(place if at is None else at, line)
-    return "".join(lines)
-
-
-def _line_for(before: Sequence[ast.stmt], line: str, lines: Sequence[str]) -> int | None:
-    """Return the number of lines before an import in alphabetical order; None if there is no other one."""
-    block: list[ast.stmt] = []
-    for each in before:
-        if isinstance(each, ast.Import) and (not block or each.lineno == (block[-1].end_lineno or 0) + 1):
-            block.append(each)
-        elif block:
-            break
-    after = next((each.lineno - 1 for each in block if lines[each.lineno - 1] > line), None)
-    return block[-1].end_lineno if block and after is None else after
+    words = (f"{name} as {alias}" if name != alias else name for name, alias in sorted(imports.items()))
+    added = [f"import {each}\n" for each in words]
+    return "".join([*lines[:place], *added, *_spaced(copies, lines[place:]), *lines[place:]])
 
 
 def _first_line(statement: ast.stmt) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.resources
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -50,20 +49,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The contents of ``replacements.toml``.
-
-    Attributes:
-        names: The replacement of each name.
-        kept: Names that work without CUDA, including those below them.
-        tells: Names among those that report about CUDA, with their value where there is none.
-        text_functions: Functions whose devices are text, including those below them.
-        text_parameters: Parameters whose devices are text.
-        device_numbers: Parameters that are None where there is no accelerator, by function.
-        factories: Functions of torch's that take ``pin_memory``.
-        device_lists: The parameter for the accelerator's devices, of which the CPU has none, by function.
-        noted: Notes for a person on functions of torch's in ported modules, and their stand-in.
-        implied: The parameter for the device's type of functions that mean CUDA where none is named.
-    """
+    """The contents of ``replacements.toml``, which documents its sections."""
 
     names: Mapping[str, Replacement]
     kept: tuple[str, ...]
@@ -96,25 +82,16 @@ class Facts:
 @functools.cache
 def facts() -> Facts:
     """Return the contents of ``replacements.toml``."""
-    text = importlib.resources.files(__package__).joinpath("replacements.toml").read_text(encoding="utf-8")
-    sections = toml.loads(text)
-    return Facts(
-        {name: _replacement(row) for name, row in sections["torch"].items()},
-        tuple(sections["kept"]),
-        sections["tells"],
-        tuple(sections["text"]["functions"]),
-        tuple(sections["text"]["parameters"]),
-        {name: tuple(parameters) for name, parameters in sections["device_numbers"].items()},
-        sections["implied"],
-        sections["device_lists"],
-        sections["noted"],
-        tuple(sections["pinning"]["functions"]),
-    )
+    sections = _plain(toml.beside(__file__, "replacements.toml"))
+    names = {name: Replacement(**row) for name, row in toml.expanded(sections.pop("torch"))}
+    return Facts(names, kept=tuple(sections.pop("kept")), **sections)
 
 
-def _replacement(row: Mapping[str, Any]) -> Replacement:
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
-    return Replacement(**values)
+def _plain(value: Any) -> Any:
+    """Return a value of TOML with tuples for its lists, which nobody changes then."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _is_below(name: str, owners: Iterable[str]) -> bool:

@@ -6,11 +6,10 @@ import ast
 
 from morph.source.port.calls import Calls
 from morph.source.port.conditions import is_demanded, is_divisor, is_guarded
-from morph.source.port.environment import set_everywhere
 from morph.source.port.expressions import Arguments, is_none, parenthesised
 from morph.source.port.replacements import Replacement, facts
 from morph.source.port.source import Source
-from morph.source.port.statements import Statements
+from morph.source.port.statements import Statements, set_everywhere
 from morph.source.port.texts import Texts
 from morph.source.port.vocabulary import AVAILABLE, Vocabulary
 from morph.source.scan.uses import Kind, Use
@@ -34,7 +33,7 @@ class Rewriter:
         self._statements = Statements(source, vocabulary)
         self.done: set[Use] = set()
         self._texts = Texts(source, vocabulary, self.done)
-        self._calls = Calls(source, vocabulary, self._texts, self.done)
+        self._calls = Calls(self._texts, source, vocabulary, self.done)
 
     def rewrite(self) -> None:
         """Rewrite the module."""
@@ -80,11 +79,9 @@ class Rewriter:
             self._named(node)
             return
         self.done.update(uses)
-        match self._source.parent(node):
-            case ast.UnaryOp(op=ast.Not()):
-                pass
-            case _:
-                self._put(node, self._texts.placement(node, "=="))
+        parent = self._source.parent(node)
+        if not isinstance(parent, ast.UnaryOp) or not isinstance(parent.op, ast.Not):
+            self._put(node, self._texts.placement(node, "=="))
 
     def _call(self, call: ast.Call) -> None:
         """Rewrite a call of CUDA's, and the devices of other calls."""
@@ -96,7 +93,7 @@ class Rewriter:
             case ast.Attribute(attr="record_stream") if not is_guarded(self._source, call):
                 line = self._source.line(call)
                 if line:  # the CPU does not support it
-                    self._statements.guard(line)
+                    self._statements.guarded.add(line)
         return self._calls.call(call)
 
     def _replaceable(self, node: ast.expr) -> list[Use]:
@@ -131,7 +128,7 @@ class Rewriter:
         arguments, line = Arguments(self._draft, call), self._source.line(call)
         if replacement.drop:
             if line:
-                self._statements.drop(line)
+                self._statements.dropped.add(line)
                 self.done.add(use)
         elif replacement.argument:
             match call:
@@ -162,7 +159,7 @@ class Rewriter:
         if not without or (without != replacement.demanded and is_guarded(self._source, call)):
             return
         if without == "pass" and line:
-            self._statements.guard(line)
+            self._statements.guarded.add(line)
             return
         available = self._vocabulary.spelled(AVAILABLE)
         otherwise = "None" if without == "pass" else without

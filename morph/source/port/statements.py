@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Sequence
 
+from morph.backends.tables import table
+from morph.backends.visibility import CUDA_VARIABLE
 from morph.source.draft import Draft
 from morph.source.port.source import Source
 from morph.source.port.vocabulary import AVAILABLE, Vocabulary
+from morph.source.scan.uses import Kind, Use
 
 _SEEDS = ("torch.manual_seed", "torch.seed")
 _BLANK = re.compile(r"[ \t\f]*\n")
@@ -20,27 +24,23 @@ class Statements:
     Args:
         source: The module.
         vocabulary: The module's vocabulary.
+
+    Attributes:
+        dropped: The lines to remove.
+        guarded: The lines to run only where there is an accelerator.
     """
 
     def __init__(self, source: Source, vocabulary: Vocabulary) -> None:
         self._source = source
         self._vocabulary = vocabulary
-        self._dropped: set[ast.stmt] = set()
-        self._guarded: set[ast.stmt] = set()
+        self.dropped: set[ast.stmt] = set()
+        self.guarded: set[ast.stmt] = set()
         self._seeds: set[ast.stmt] = set()
         nodes = source.resolution.scopes.of
         indented = (each for each in nodes if isinstance(each, ast.stmt) and each.col_offset)
         outermost = min(indented, key=lambda each: each.col_offset, default=None)
         before = source.draft.line_of(source.draft.places.span(outermost)[0]) if outermost else ""
         self._indentation = before if before.isspace() else "    "
-
-    def drop(self, line: ast.stmt) -> None:
-        """Remove a line."""
-        self._dropped.add(line)
-
-    def guard(self, line: ast.stmt) -> None:
-        """Run a line only where there is an accelerator."""
-        self._guarded.add(line)
 
     def called(self, name: str, line: ast.stmt) -> None:
         """Note what a line calls: one seed is for all devices, and is dropped if it repeats the last."""
@@ -49,17 +49,17 @@ class Statements:
 
     def block(self, body: list[ast.stmt]) -> None:
         """Make the changes to the statements of a block, with one guard around neighbours."""
-        if not {*body} & (self._dropped | self._guarded | self._seeds):
+        if not {*body} & (self.dropped | self.guarded | self._seeds):
             return
         kept: ast.stmt | None = None
         dropped, end = [], 0
         for statement in body:
             is_next, end = statement.lineno == end + 1, statement.end_lineno or 0
-            if statement in self._dropped or self._repeats(statement, kept):
+            if statement in self.dropped or self._repeats(statement, kept):
                 dropped.append(statement)
                 continue
-            if statement in self._guarded:
-                self._guard(statement, is_inside=is_next and kept in self._guarded)
+            if statement in self.guarded:
+                self._guard(statement, is_inside=is_next and kept in self.guarded)
             kept = statement
         remove(self._source.draft, dropped, body)
 
@@ -101,3 +101,31 @@ def _blank_before(text: str, index: int) -> int | None:
     before = text[:index].removesuffix("\n")
     start = before.rfind("\n") + 1
     return start if index and not before[start:].strip() else None
+
+
+def set_everywhere(source: Source, assignment: ast.Assign) -> Use | None:
+    """Set every vendor's variable where ``os.environ["CUDA_VISIBLE_DEVICES"]`` is set.
+
+    Args:
+        source: The module, whose draft is changed.
+        assignment: An assignment in it.
+
+    Returns:
+        The use; None if it assigns another variable.
+    """
+    match assignment.targets:
+        case [ast.Subscript(value=environment) as target]:
+            for use in source.uses_at(target, Kind.VARIABLE):
+                if use.name == CUDA_VARIABLE:
+                    holder, value = map(source.draft.code, (environment, assignment.value))
+                    became = f"{holder}.update(dict.fromkeys(({', '.join(_variables())}), {value}))"
+                    source.draft.replace(assignment, became)
+                    return use
+    return None
+
+
+@functools.cache
+def _variables() -> tuple[str, ...]:
+    """Return the variables that choose devices, in quotation marks, CUDA's first."""
+    vendors = (table.facts(name).visible_devices for name in table.backend_names())
+    return tuple(f'"{name}"' for name in dict.fromkeys([CUDA_VARIABLE, *filter(None, vendors)]))

@@ -20,8 +20,8 @@ _ONE_LITERAL = re.compile(r"""\w*('''|\"""|'|")[^'"]*\1""")
 Text = ast.Constant | ast.JoinedStr
 
 
-class Texts:
-    """Rewrites the texts of a module.
+class Part:
+    """Rewrites a part of a module.
 
     Args:
         source: The module.
@@ -31,8 +31,13 @@ class Texts:
 
     def __init__(self, source: Source, vocabulary: Vocabulary, done: set[Use]) -> None:
         self._source = source
+        self._draft = source.draft
         self._vocabulary = vocabulary
         self._done = done
+
+
+class Texts(Part):
+    """Rewrites the texts of a module."""
 
     def text(self, node: Text) -> None:
         """Rewrite a text at its place, unless it is part of another, or stands in several literals."""
@@ -40,13 +45,13 @@ class Texts:
         parent = self._source.parent(node)
         if not uses or isinstance(parent, ast.MatchValue | ast.JoinedStr | ast.FormattedValue):
             return
-        start, end = self._source.draft.places.span(node)
-        if isinstance(node, ast.Constant) and not _ONE_LITERAL.fullmatch(self._source.draft.text, start, end):
+        start, end = self._draft.places.span(node)
+        if isinstance(node, ast.Constant) and not _ONE_LITERAL.fullmatch(self._draft.text, start, end):
             return
         became = self._became(uses[0], node)
         if became:
             self._done.add(uses[0])
-            self._source.draft.replace(node, became)
+            self._draft.replace(node, became)
 
     def _became(self, use: Use, node: Text) -> str | None:
         if use.kind is Kind.NAME:
@@ -90,8 +95,8 @@ class Texts:
     def placement(self, node: ast.Attribute, operator: str) -> str:
         """Return ``x.device.type == accelerator`` for ``x.is_cuda``."""
         data = ".data" if self._source.makes_packed(node.value) else ""
-        attribute = self._source.draft.places.span(node)[1] - len(node.attr)
-        owner = self._source.draft.code((self._source.draft.places.span(node)[0], attribute))
+        attribute = self._draft.places.span(node)[1] - len(node.attr)
+        owner = self._draft.code((self._draft.places.span(node)[0], attribute))
         return f"{owner.removesuffix('.')}{data}.device.type {operator} {self.accelerator(node)}"
 
     def _device(self, node: Text) -> str | None:
@@ -120,7 +125,7 @@ class Texts:
                     ast.FormattedValue(value=number, conversion=-1, format_spec=None),
                 ]
             ):
-                return self._source.draft.code(number)
+                return self._draft.code(number)
         return None
 
     def _takes_object(self, node: ast.AST) -> bool:
@@ -144,7 +149,7 @@ class Texts:
             return False
         self._done.update(uses)
         bare = number.elts[0] if isinstance(number, ast.Tuple) and len(number.elts) == 1 else number
-        self._source.draft.replace(node, f"str({self.numbered(self._source.draft.code(bare))})")
+        self._draft.replace(node, f"str({self.numbered(self._draft.code(bare))})")
         return True
 
     def operation(self, node: ast.BinOp) -> None:
@@ -168,7 +173,7 @@ class Texts:
         other = operands[1] if self._source.uses_at(node.left, Kind.COMPARISON) else node.left
         sign = "==" if isinstance(operator, ast.Eq) else "!="
         backend = self._vocabulary.spelled(DEFAULT_BACKEND)
-        compared = f"{self._source.draft.code(other)} {sign} {backend}"
+        compared = f"{self._draft.code(other)} {sign} {backend}"
         available = self._vocabulary.spelled(AVAILABLE)
         if is_guarded(self._source, node):
             return compared

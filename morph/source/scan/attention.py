@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from morph.source.resolution import Resolution, text_of, texts_in
 from morph.source.scan.names import imported_names
-from morph.source.scan.rules import Rule, rules
+from morph.source.scan.rules import Rule, by, rules
 from morph.source.scan.uses import Found, Kind
 
 PREFIXES = ("startswith", "endswith")
@@ -51,22 +51,18 @@ def differences(resolution: Resolution) -> Iterator[Found]:
 
 
 def _attributes(resolution: Resolution) -> Iterator[Found]:
-    for attribute in resolution.nodes(ast.Attribute):
-        for rule in rules().values():
-            if attribute.attr in rule.attributes:
-                yield Found(attribute, f".{attribute.attr}", Kind.LOOK, rule.name)
-    for function in resolution.nodes(ast.FunctionDef):
-        for rule in rules().values():
-            if function.name in rule.attributes:
-                yield Found(function, f".{function.name}", Kind.LOOK, rule.name)
+    attributes = ((node, node.attr) for node in resolution.nodes(ast.Attribute))
+    methods = ((node, node.name) for node in resolution.nodes(ast.FunctionDef))
+    for node, name in (*attributes, *methods):
+        yield from (Found(node, f".{name}", Kind.LOOK, each.name) for each in by("attributes").get(name, ()))
 
 
 def _of_call(resolution: Resolution, call: ast.Call) -> Iterator[tuple[str, str]]:
     names = {origin.name for origin in resolution.origins(call.func)}
-    for name in sorted(names & _by_call().keys()):
+    for name in sorted(names & by("calls").keys()):
         arguments = [*call.args, *(each.value for each in call.keywords)]
         keywords = [each.arg for each in call.keywords]
-        for rule in _by_call()[name]:
+        for rule in by("calls")[name]:
             about = rule.about(keywords, texts_in(arguments))
             if about is not None:
                 yield f"{name}({about})", rule.name
@@ -109,9 +105,7 @@ def _compared(resolution: Resolution, operand: ast.expr) -> Iterator[tuple[str, 
     parts = (part for part in ast.walk(operand) if isinstance(part, ast.expr))
     names = (origin.name for part in parts for origin in resolution.origins(part))
     for name in dict.fromkeys(names):
-        rule = _by_comparison().get(name)
-        if rule:
-            yield name, rule
+        yield from ((name, rule.name) for rule in by("compares").get(name, ()))
 
 
 def _of_chain(resolution: Resolution, node: ast.expr) -> Iterator[tuple[str, str]]:
@@ -142,23 +136,8 @@ def _of_required(
         return
     for alias, name in imported_names(statement):
         root = name.partition(".")[0]
-        for rule in rules().values():
-            if root in rule.imports and not any(each.startswith(f"{root}.") for each in named):
-                yield Found(alias, root, Kind.LOOK, rule.name)
-
-
-@functools.cache
-def _by_call() -> Mapping[str, list[Rule]]:
-    found: dict[str, list[Rule]] = {}
-    for rule in rules().values():
-        for name in rule.calls:
-            found.setdefault(name, []).append(rule)
-    return found
-
-
-@functools.cache
-def _by_comparison() -> Mapping[str, str]:
-    return {name: rule.name for rule in rules().values() for name in rule.compares}
+        if not any(each.startswith(f"{root}.") for each in named):
+            yield from (Found(alias, root, Kind.LOOK, rule.name) for rule in by("imports").get(root, ()))
 
 
 def _packages() -> Rule:

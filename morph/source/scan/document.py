@@ -28,10 +28,7 @@ def as_json(report: Report) -> dict[str, Any]:
 def _use(finding: Finding, cause: int | None) -> dict[str, Any]:
     return {
         "file": str(finding.file),
-        "line": finding.use.place.line,
-        "column": finding.use.place.column,
-        "end_line": finding.use.place.end_line,
-        "end_column": finding.use.place.end_column,
+        **finding.use.place._asdict(),
         "name": finding.use.name,
         "kind": finding.use.kind.name.lower(),
         "rule": finding.rule or None,

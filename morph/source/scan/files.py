@@ -7,7 +7,6 @@ import os
 import pathlib
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from morph.base.errors import MorphError
 from morph.source.scan.exclusion import BUILT, Pattern, excluded, is_own_source
@@ -17,6 +16,7 @@ PYTHON = (".py", ".pyw")
 CUDA = (".cu", ".cuh")
 CPP = (*CUDA, ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hxx", ".inl")
 READ = (*PYTHON, *CPP, NOTEBOOK)
+Files = list[pathlib.Path]
 LARGEST = 32  # MiB; a tree takes about a hundred times as much
 
 
@@ -24,37 +24,28 @@ class NothingToScanError(MorphError):
     """A path or a package does not exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The files that a scan reads, and what it leaves out.
-
-    Attributes:
-        files: Each once, in the order of the paths.
-        left_out: What matches the user's patterns, and folders that look like the output of a build.
-    """
-
-    files: list[pathlib.Path]
-    left_out: list[pathlib.Path] = field(default_factory=list)
-
-
 def files(paths: Iterable[str], packages: Iterable[str] = ()) -> list[pathlib.Path]:
     """Return the files to scan, each once, in the order of the paths; see ``chosen``."""
-    return chosen([*map(pathlib.Path, paths), *map(locate, packages)]).files
+    return chosen([*map(pathlib.Path, paths), *map(locate, packages)])[0]
 
 
-def chosen(places: Iterable[pathlib.Path], patterns: Sequence[Pattern] = ()) -> Choice:
+def chosen(places: Iterable[pathlib.Path], patterns: Sequence[Pattern] = ()) -> tuple[Files, Files]:
     """Choose the files to scan.
 
     Args:
         places: Files, which are read whatever their names, and folders.
         patterns: What to leave out, even if it is one of the places.
 
+    Returns:
+        The files, each once, in the order of the places; and what is left out: what matches the patterns, and
+        folders that look like the output of a build.
+
     Raises:
         NothingToScanError: If a place does not exist.
     """
     left_out: list[pathlib.Path] = []
     found = (file for place in places for file in _files_of(place, patterns, left_out))
-    return Choice(list(dict.fromkeys(found)), list(dict.fromkeys(left_out)))
+    return list(dict.fromkeys(found)), list(dict.fromkeys(left_out))
 
 
 def read(file: pathlib.Path) -> bytes:

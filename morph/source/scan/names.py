@@ -1,4 +1,4 @@
-"""Uses of names: those of torch that are about CUDA, and those of served packages."""
+"""Uses of names: those of torch about CUDA, of served packages, and of methods such as ``.cuda()``."""
 
 from __future__ import annotations
 
@@ -134,3 +134,19 @@ def _is_recorded(name: str) -> bool:
     surface = surfaces.load_nearest(CUDA_SURFACE)
     owner = name.rpartition(".")[0]
     return surface.has(name) or owner in surface.values or owner in surface.functions
+
+
+def methods(resolution: Resolution) -> Iterator[Found]:
+    """Yield each call of ``.cuda()`` and each ``.is_cuda`` in a module, on any object."""
+    for call in resolution.nodes(ast.Call):
+        match call.func:
+            case ast.Attribute(attr="cuda") as method if _may_be_tensor(resolution, method):
+                yield Found(call, ".cuda()", Kind.METHOD)
+    for node in resolution.nodes(ast.Attribute):
+        if node.attr == "is_cuda" and isinstance(node.ctx, ast.Load) and _may_be_tensor(resolution, node):
+            yield Found(node, ".is_cuda", Kind.METHOD)
+
+
+def _may_be_tensor(resolution: Resolution, node: ast.Attribute) -> bool:
+    """Return whether it may be a tensor's method; ``numba.cuda`` is a module's."""
+    return not resolution.spelled(node.value)

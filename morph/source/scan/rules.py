@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.resources
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -99,15 +98,36 @@ def _holds(facts: Facts, key: str, value: str = "") -> bool:
 @functools.cache
 def rules() -> Mapping[str, Rule]:
     """Return the rules by their names."""
-    text = importlib.resources.files(__package__).joinpath("rules.toml").read_text(encoding="utf-8")
-    sections = toml.loads(text)
-    shared = {key: sections.pop(key) for key in ("on", "works")}
+    shared = {key: _table()[key] for key in ("on", "works", "calls")}
+    sections = {name: each for name, each in _table().items() if name not in (*shared, "mentions")}
     return {name: _rule(name, section, shared) for name, section in sections.items()}
 
 
+@functools.cache
+def by(key: str) -> Mapping[str, list[Rule]]:
+    """Return the rules by each thing that they list under a key: ``by("calls")["os.system"]``."""
+    found: dict[str, list[Rule]] = {}
+    for rule in rules().values():
+        for name in getattr(rule, key):
+            found.setdefault(name, []).append(rule)
+    return found
+
+
+def mentions() -> list[str]:
+    """Return the texts, in lower case, one of which is in each file with a use of torch's or NVIDIA's."""
+    texts: list[str] = _table()["mentions"]
+    return texts
+
+
+@functools.cache
+def _table() -> dict[str, Any]:
+    return toml.beside(__file__, "rules.toml")
+
+
 def _rule(name: str, section: Mapping[str, Any], shared: Mapping[str, Any]) -> Rule:
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in section.items()}
-    values |= {key: texts[values[key]] for key, texts in shared.items() if key in values}
+    named = {key: texts[section[key]] for key, texts in shared.items() if isinstance(section.get(key), str)}
+    whole = {**section, **named}.items()
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in whole}
     if name in _OF_SOURCES:
         values["packages"] = _OF_SOURCES[name]()
     return Rule(name, **values)

@@ -18,6 +18,7 @@ from morph.source.scan.statuses import Answer
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "SRCROOT"
+_LEVELS = {True: "warning", False: "note"}
 _OWN_RULES = {
     MISSING: ("error", "a name that a backend does not serve"),
     DIFFERENT: ("note", "a name that a backend emulates, or for which it does nothing"),
@@ -31,19 +32,14 @@ def sarif(report: Report, root: pathlib.Path) -> dict[str, Any]:
         report: The report of a scan.
         root: The folder that paths are relative to: the repository's on a code host.
     """
-    ids = [*_OWN_RULES, *rules()]
-    results = [_result(finding, ids, root) for finding in report.findings if finding.look or finding.differs]
-    driver = {
-        "name": "morph check",
-        "version": __version__,
-        "rules": [*_rules()],
-    }
+    results = [_result(finding, root) for finding in report.findings if finding.look or finding.differs]
+    driver = {"name": "morph check", "version": __version__, "rules": [*_rules()]}
     run = {
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": True}],
         "originalUriBaseIds": {ROOT: {"uri": root.as_uri() + "/"}},
         "columnKind": "unicodeCodePoints",
-        "results": [*results, *(_unparsed(each, ids, root) for each in report.unparsed)],
+        "results": [*results, *(_unparsed(each, root) for each in report.unparsed)],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -52,7 +48,7 @@ def _rules() -> Iterator[dict[str, Any]]:
     for name, (level, says) in _OWN_RULES.items():
         yield _rule(name, level, says, "see `python -m morph explain` on the name")
     for rule in rules().values():
-        yield _rule(rule.name, "note" if rule.differs else "warning", rule.says, rule.remedy)
+        yield _rule(rule.name, _LEVELS[not rule.differs], rule.says, rule.remedy)
 
 
 def _rule(name: str, level: str, says: str, remedy: str) -> dict[str, Any]:
@@ -65,20 +61,16 @@ def _rule(name: str, level: str, says: str, remedy: str) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, ids: list[str], root: pathlib.Path) -> dict[str, Any]:
+def _result(finding: Finding, root: pathlib.Path) -> dict[str, Any]:
     use = finding.use
-    level = _OWN_RULES[finding.rule][0] if finding.rule in _OWN_RULES else _level(finding)
+    level = _OWN_RULES[finding.rule][0] if finding.rule in _OWN_RULES else _LEVELS[finding.look]
     text = f"{use.name}: {_said(finding)}"
-    return _located(finding.rule, level, text, finding.file, use.place, ids, root)
+    return _located(finding.rule, level, text, finding.file, use.place, root)
 
 
-def _level(finding: Finding) -> str:
-    return "warning" if finding.look else "note"
-
-
-def _unparsed(unparsed: Unparsed, ids: list[str], root: pathlib.Path) -> dict[str, Any]:
+def _unparsed(unparsed: Unparsed, root: pathlib.Path) -> dict[str, Any]:
     place = Place(unparsed.line, 1, unparsed.line, 1)
-    return _located(UNPARSED, "warning", unparsed.message, unparsed.file, place, ids, root)
+    return _located(UNPARSED, "warning", unparsed.message, unparsed.file, place, root)
 
 
 def _said(finding: Finding) -> str:
@@ -87,12 +79,9 @@ def _said(finding: Finding) -> str:
         answers = finding.answers.items()
         return "; ".join(_on_backend(name, answer) for name, answer in answers if answer.differs)
     cause = Cause(finding.rule, (finding,))
-    notes = [f"{note} ({_titles(names)})" for note, names in cause.notes.items() if note != cause.says]
+    said = ((note, [table.facts(name).title for name in names]) for note, names in cause.notes.items())
+    notes = [f"{note} ({', '.join(titles)})" for note, titles in said if note != cause.says]
     return "; ".join([cause.says, *notes, cause.remedy])
-
-
-def _titles(backends: list[str]) -> str:
-    return ", ".join(table.facts(name).title for name in backends)
 
 
 def _on_backend(name: str, answer: Answer) -> str:
@@ -102,17 +91,12 @@ def _on_backend(name: str, answer: Answer) -> str:
 
 
 def _located(
-    rule: str, level: str, text: str, file: pathlib.Path, place: Place, ids: list[str], root: pathlib.Path
+    rule: str, level: str, text: str, file: pathlib.Path, place: Place, root: pathlib.Path
 ) -> dict[str, Any]:
-    region = {
-        "startLine": place.line,
-        "startColumn": place.column,
-        "endLine": place.end_line,
-        "endColumn": place.end_column,
-    }
+    region = dict(zip(("startLine", "startColumn", "endLine", "endColumn"), place, strict=True))
     return {
         "ruleId": rule,
-        "ruleIndex": ids.index(rule),
+        "ruleIndex": [*_OWN_RULES, *rules()].index(rule),
         "level": level,
         "message": {"text": text},
         "locations": [{"physicalLocation": {"artifactLocation": _artifact(file, root), "region": region}}],

@@ -13,11 +13,10 @@ from morph.source.resolution import Resolution
 from morph.source.scan.attention import attention, differences
 from morph.source.scan.files import CPP, CUDA, read
 from morph.source.scan.ignoring import is_ignored
-from morph.source.scan.methods import methods
-from morph.source.scan.names import names, package_names
+from morph.source.scan.names import methods, names, package_names
 from morph.source.scan.notebooks import NOTEBOOK, source_of
 from morph.source.scan.report import UNPARSED, Finding, Report, Unparsed
-from morph.source.scan.rules import rules
+from morph.source.scan.rules import mentions, rules
 from morph.source.scan.sources import mentions_cuda, uses_of_source
 from morph.source.scan.statuses import answers
 from morph.source.scan.texts import texts
@@ -28,28 +27,6 @@ Finder = Callable[[Resolution], Iterable[Found]]
 OF_CUDA: tuple[Finder, ...] = (names, texts, methods, variables, attention)
 EVERYTHING = (*OF_CUDA, differences)
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, OSError)
-MENTIONS = tuple(
-    word.encode()
-    for word in (
-        *("cuda", "nccl", "nvidia", "nvcc", "nvjitlink", "nvml", "nvprof", "nvrtc", "nvtoolsext", "nvdisasm"),
-        *(
-            "cublas",
-            "cudnn",
-            "cufft",
-            "cufile",
-            "cuobjdump",
-            "cupti",
-            "curand",
-            "cusolver",
-            "cusparse",
-            "nsys",
-        ),
-        *("nvtx", "autocast_gpu_dtype", "alloc_conf"),
-        *("ncu", "triton", "torch.ops", "import ops", "load_library", "cpp_extension", "sanitizer"),
-        *("torch.compile", "import compile", "channels_last", "torch.distributed", "import distributed"),
-    )
-)
-"""Texts, in lower case; a file without any of them, or the name of a package, has nothing to find."""
 
 
 def scan(
@@ -116,9 +93,14 @@ def uses_of(resolution: Resolution, text: str, finders: Sequence[Finder] = OF_CU
 def mentions_any(source: bytes) -> bool:
     """Return whether a file can have anything to find; most have not, and are only parsed."""
     text = source.lower()
-    return any(word in text for word in MENTIONS) or any(
+    return any(word in text for word in _mentions()) or any(
         name in text and re.search(rb"[\s\"']" + name, text) for name in _packages()
     )
+
+
+@functools.cache
+def _mentions() -> tuple[bytes, ...]:
+    return tuple(text.encode() for text in mentions())
 
 
 @functools.cache

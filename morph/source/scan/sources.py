@@ -37,7 +37,8 @@ def uses_of_source(text: str, name: str, is_cuda: bool) -> list[Use]:
         name: Its name, for a reader.
         is_cuda: Whether it is CUDA source by its name.
     """
-    code = _kept(_COMMENT.sub(_without_comment, text), _is_for_cuda)
+    plain = _COMMENT.sub(lambda match: _blank(match[0]) if match[0].startswith("/") else match[0], text)
+    code = _kept(plain, _is_for_cuda)
     starts = [0, *(match.end() for match in re.finditer("\n", code))]
     found = [(*match.span(1), match[1]) for match in _INCLUDE.finditer(code)]
     uses = [_use(starts, start, end, *header) for start, end, each in found for header in _refused(each)]
@@ -57,10 +58,6 @@ def _use(starts: list[int], start: int, end: int, name: str, rule: str) -> Use:
     line, last = bisect.bisect_right(starts, start), bisect.bisect_right(starts, end)
     place = Place(line, start - starts[line - 1] + 1, last, end - starts[last - 1] + 1)
     return Use(place, name, Kind.LOOK, rule)
-
-
-def _without_comment(match: re.Match[str]) -> str:
-    return _blank(match[0]) if match[0].startswith("/") else match[0]
 
 
 def _expanded(code: str) -> str:

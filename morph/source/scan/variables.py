@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from morph.backends.tables import table
 from morph.backends.visibility import CUDA_VARIABLE
 from morph.source.resolution import Resolution, text_of
-from morph.source.scan.rules import rules
+from morph.source.scan.rules import by
 from morph.source.scan.uses import Found, Kind
 
 ENVIRONMENT = "os.environ"
@@ -28,9 +28,9 @@ def variables(resolution: Resolution) -> Iterator[Found]:
     for kind in (ast.Subscript, ast.Call, ast.Compare):
         for node in resolution.nodes(kind):
             name = _asked(resolution, node)
-            if name in _ruled():
-                yield Found(node, name, Kind.LOOK, _ruled()[name])
-            elif name in _known():
+            for rule in by("variables").get(name, ()):
+                yield Found(node, name, Kind.LOOK, rule.name)
+            if name in _known() and name not in by("variables"):
                 yield Found(node, name, Kind.VARIABLE)
 
 
@@ -50,8 +50,3 @@ def _asked(resolution: Resolution, node: ast.AST) -> str:
 def _known() -> frozenset[str]:
     tables = map(table.load, table.backend_names())
     return frozenset({CUDA_VARIABLE, *(name for each in tables for name in each.environment)})
-
-
-@functools.cache
-def _ruled() -> Mapping[str, str]:
-    return {name: rule.name for rule in rules().values() for name in rule.variables}
