@@ -6,10 +6,12 @@ import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from multiprocessing.reduction import ForkingPickler
 from types import ModuleType
 from typing import Any
 
 import torch
+from torch.multiprocessing import reductions
 from torch.profiler import ProfilerActivity
 
 from morph.base.journal import Journal
@@ -78,6 +80,9 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str | None
         _reexecuted.place(journal, _complete)
     legacy.place(machine.native, journal)
     _know_storage_classes(journal)
+    # torch registered the class that torch.cuda has in a build for CPUs
+    reducers: Any = ForkingPickler._extra_reducers  # type: ignore[attr-defined]
+    journal.set_item(reducers, torch.cuda.Event, reductions.reduce_event)
     collectives.register(journal)
     torchscript.place(journal)
     compilation.place(journal)

@@ -7,9 +7,8 @@ from typing import Any
 import torch
 
 from morph.software import devices, streams
+from morph.software.cuda.shared_events import SharedTime
 from morph.software.machine import started
-
-HANDLE = 64  # bytes of CUDA's handle of an event
 
 
 class StreamBase(torch.Stream):
@@ -53,6 +52,7 @@ class EventBase(torch.Event):
 
     _timed: bool
     _between_processes: bool
+    _shared: SharedTime | None = None
 
     def __new__(
         cls,
@@ -82,26 +82,49 @@ class EventBase(torch.Event):
                 f"{stream.device_index}."
             )
         super().record(stream)
+        if self._shared is not None:
+            self._shared.value = started().native.event_time(self.event_id)
+
+    def wait(self, stream: torch.Stream | None = None) -> None:
+        """Make later work of a stream, the current one unless given, wait for this event."""
+        self._follow()
+        super().wait(torch.accelerator.current_stream() if stream is None else stream)
+
+    def query(self) -> bool:
+        """Return whether the event happened."""
+        self._follow()
+        return super().query()
+
+    def synchronize(self) -> None:
+        """Wait until the event happens."""
+        self._follow()
+        super().synchronize()
+
+    def _follow(self) -> None:
+        """Take over what another process has recorded."""
+        if self._shared is not None:
+            started().native.set_event_time(self.event_id, self._shared.value)
 
     @classmethod
     def from_ipc_handle(cls, device: torch.device, handle: bytes) -> EventBase:
-        """Make the event from a handle of another process."""
-        if len(handle) != HANDLE:
-            raise RuntimeError(f"cudaIpcEventHandle expects byte-string of {HANDLE} bytes, got {len(handle)}")
+        """Make the event from a handle of another process, whose records it follows."""
+        shared = SharedTime(handle)
         with torch.cuda.device(device):
             made = cls(interprocess=True)
             made.record(torch.accelerator.current_stream(device))
-        started().native.set_event_time(made.event_id, int.from_bytes(handle[:8], "little"))
+        made._shared = shared
         return made
 
     def ipc_handle(self) -> bytes:
-        """Return the handle for another process: the event's time by the host's clock, which they share."""
+        """Return the handle for another process."""
         if not self._between_processes:
             raise torch.AcceleratorError("CUDA error: invalid argument")
         if not self.event_id:
             self.record(torch.accelerator.current_stream())
-        time: int = started().native.event_time(self.event_id)
-        return time.to_bytes(8, "little").ljust(HANDLE, b"\0")
+        if self._shared is None:
+            self._shared = SharedTime.made()
+            self._shared.value = started().native.event_time(self.event_id)
+        return self._shared.handle
 
     @property
     def device(self) -> torch.device | None:  # type: ignore[override]

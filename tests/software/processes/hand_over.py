@@ -27,6 +27,12 @@ def change(queue, answers, released):
     event = torch.cuda.Event.from_ipc_handle(torch.device(DEVICE), queue.get())
     event.synchronize()
     assert event.query()
+    answers.put("waiting")
+    pickled = queue.get()  # recorded once more by the sender, behind a second's work
+    assert not event.query()
+    assert not pickled.query()
+    pickled.synchronize()
+    assert event.query()
     own = torch.full((3,), 7.0, device="cuda:0")
     answers.put(own)
     released.wait(60)
@@ -52,6 +58,10 @@ def main():
     event = torch.cuda.Event(interprocess=True)
     event.record()
     queue.put(event.ipc_handle())
+    assert answers.get() == "waiting"
+    torch.cuda._sleep(int(1.5e9))
+    event.record()
+    queue.put(event)
     theirs = answers.get()
     assert theirs.device == torch.device("cuda:0")
     theirs[2] += 1
