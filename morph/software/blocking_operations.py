@@ -52,6 +52,10 @@ def _blocks(source: torch.device, target: torch.device, arguments: dict[str, Any
     return (source.type == ours) != (target.type == ours) and not arguments.get("non_blocking")
 
 
+def _is_waited_for(arguments: dict[str, Any]) -> bool:
+    return not arguments.get("async_op")
+
+
 def _always(arguments: dict[str, Any]) -> bool:
     return True
 
@@ -66,5 +70,6 @@ _JUDGES: dict[str, Callable[[dict[str, Any]], bool]] = {
     "aten::repeat_interleave": _is_unsized,
     "aten::_to_copy": _moves,
     "aten::copy_": _copies,
+    "c10d::barrier": _is_waited_for,
     "aten::_linalg_check_errors": _always,
 }

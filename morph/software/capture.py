@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
@@ -11,53 +11,7 @@ from torch.utils._pytree import tree_iter, tree_map
 
 from morph.software import blocking_operations, distributed, foresight, generators
 from morph.software.machine import started
-
-
-class Step(NamedTuple):
-    """One operation, with the memory that it reads and writes.
-
-    Attributes:
-        operation: The operator.
-        args: Its arguments; tensors without their history, so that a replay leaves autograd alone.
-        kwargs: As ``args``.
-        outputs: The tensors that it created, which each replay fills again.
-        state: A generator with the state that the operator draws from where it names no generator.
-        is_for_backward: Whether gradients were asked for, for which some operators keep more.
-    """
-
-    operation: Callable[..., Any]
-    args: Any
-    kwargs: Any
-    outputs: tuple[torch.Tensor | None, ...]
-    state: torch.Generator | None
-    is_for_backward: bool
-
-    def replay(self) -> None:
-        """Run the operation again, into the same outputs."""
-        with _Drawing(self.state), torch.set_grad_enabled(self.is_for_backward):
-            fresh = self.operation(*self.args, **self.kwargs)
-        _settle(self.operation, fresh)
-        for output, value in zip(self.outputs, tree_iter(fresh), strict=True):
-            if output is not None and value is not None:  # not so a gradient that was not asked for
-                output.copy_(value)
-
-
-class _Drawing:
-    """Makes the default generator of the current device draw from another state."""
-
-    def __init__(self, state: torch.Generator | None) -> None:
-        self._state = state
-        self._own: torch.Generator | None = None
-
-    def __enter__(self) -> None:
-        if self._state is not None:
-            generator = generators.get_default_generator(self._state.device.index)
-            self._own = generator.graphsafe_get_state()
-            generator.graphsafe_set_state(self._state)
-
-    def __exit__(self, *exception: object) -> None:
-        if self._own is not None:
-            generators.get_default_generator(self._own.device.index).graphsafe_set_state(self._own)
+from morph.software.steps import Step, settle
 
 
 class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -80,6 +34,8 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         super().__init__()  # type: ignore[no-untyped-call]
         self.steps: list[Step] = []
         self.is_broken_off = False
+        self._has_begun = False  # a collective that no step settles yet
+        self._works: list[Any] = []  # whose overridden methods torch calls as long as Python's object lives
         self._pool = pool
         self._native = started().native
         self._device_type = started().device_type
@@ -102,6 +58,8 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 return foresight.function_in_python(func, self._device_type)(*args, **kwargs)
         if blocking_operations.refused(func, foresight.arguments(func, args, kwargs)):
             raise self._refusal(f"the program must wait for {func}")
+        if foresight.is_collective(func):
+            return self._communicated(func, args, kwargs)
         if foresight.computes_nothing(func):
             return func(*args, **kwargs)
         try:
@@ -117,7 +75,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         def run() -> None:
             work()
 
-        self.steps.append(Step(run, (), {}, (None,), None, False))
+        self._append(Step(run, (), {}, (None,), None, False))
 
     def add_kernel(self, kernel: Callable[..., object], arguments: tuple[Any, ...], results: Any) -> None:
         """Record a function that stands for one kernel; in a replay, it may read the device's values.
@@ -128,10 +86,11 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
             results: The tensors that each replay fills.
         """
         outputs = tuple(self._bare(each) if isinstance(each, torch.Tensor) else None for each in results)
-        self.steps.append(Step(kernel, tree_map(self._bare, arguments), {}, outputs, None, False))
+        self._append(Step(kernel, tree_map(self._bare, arguments), {}, outputs, None, False))
 
     def finish(self) -> None:
-        """Put back the states of the generators."""
+        """Complete the steps, and put back the states of the generators."""
+        self._settle()
         for generator, state in self._states:
             generator.set_state(state)
 
@@ -140,7 +99,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         own = list(foresight.written(func, foresight.arguments(func, args, kwargs)))
         before = [tensor.clone() for tensor in own]
         result = func(*args, **kwargs)
-        _settle(func, result)
+        settle(func, result)
         for tensor, value in zip(own, before, strict=True):
             tensor.copy_(value)
         return result
@@ -166,7 +125,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if (writes or func.namespace != "aten") and not foresight.only_allocates(func):
             bare = tree_map(self._bare, args), tree_map(self._bare, kwargs)
             state = self._default_state(func, result)
-            self.steps.append(Step(func, *bare, tuple(outputs), state, torch.is_grad_enabled()))
+            self._append(Step(func, *bare, tuple(outputs), state, torch.is_grad_enabled()))
 
     def _bare(self, value: Any) -> Any:
         """Return an argument as a replay passes it: memory without history, a generator's current state."""
@@ -192,28 +151,31 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         index = next(device.index for device in devices if device.type == self._device_type)
         return self._registered(generators.get_default_generator(index))
 
+    def _append(self, step: Step) -> None:
+        self._settle()
+        self.steps.append(step)
+
+    def _settle(self) -> None:
+        """Make a replay wait for the collectives before, which it begins together."""
+        if self._has_begun:
+            self.steps.append(Step(distributed.settle, (), {}, (None,), None, False))
+            self._has_begun = False
+
+    def _communicated(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from morph.software import captured_works  # which imports torch.distributed
+
+        result, work = captured_works.results(func, args, self._settle)
+        self._works.append(work)
+        bare = tree_map(self._bare, args), tree_map(self._bare, kwargs)
+        self.steps.append(Step(func, *bare, tuple(None for _ in tree_iter(result)), None, False))
+        self._has_begun = True
+        return result
+
 
 def current() -> Capture | None:
     """Return the capture that this thread's work goes into, if any."""
     modes = reversed(_get_current_dispatch_mode_stack())
     return next((mode for mode in modes if isinstance(mode, Capture)), None)
-
-
-def replay(steps: Iterable[Step]) -> None:
-    """Run ``steps`` again, in order; they may write to tensors of an inference mode that has ended."""
-    with torch.inference_mode():
-        for step in steps:
-            step.replay()
-
-
-def _settle(operation: Any, result: Any) -> None:
-    """Wait for a collective, whose wait is no operation of its own."""
-    namespace = getattr(operation, "namespace", "")
-    if namespace == "_c10d_functional":
-        for tensor in _tensors(result):
-            torch.ops._c10d_functional.wait_tensor(tensor)
-    elif namespace == "c10d":
-        distributed.settle()
 
 
 def _tensors(values: Any) -> Iterator[torch.Tensor]:

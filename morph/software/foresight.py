@@ -53,6 +53,11 @@ def function_in_python(operation: Any, device_type: str) -> Callable[..., Any]:
     return call
 
 
+def is_collective(operation: Any) -> bool:
+    """Return whether an operator is a collective, for which the program gets a handle to wait by."""
+    return operation.namespace == "c10d" and any("Work" in str(e.type) for e in operation._schema.returns)
+
+
 def computes_nothing(operation: Any) -> bool:
     """Return whether an operator only makes views, changes what a tensor says of its memory, or asks it."""
     if torch.Tag.inplace_view in operation.tags:

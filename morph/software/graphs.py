@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 import torch
 
 from morph.software import devices, generators, memory, pools, streams
-from morph.software.capture import Capture, Step, replay
+from morph.software.capture import Capture
 from morph.software.compilation import interruption
 from morph.software.machine import Machine, started
+from morph.software.steps import Step, replay
 
 MODES = ("global", "thread_local", "relaxed")
 EMPTY = (
