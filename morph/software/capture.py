@@ -123,9 +123,16 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
             outputs.append(self._bare(value) if new else None)
         writes = func._schema.is_mutable or any(output is not None for output in outputs)
         if (writes or func.namespace != "aten") and not foresight.only_allocates(func):
-            bare = tree_map(self._bare, args), tree_map(self._bare, kwargs)
+            take = self._bare if foresight.is_copy(func) else self._read
+            bare = tree_map(take, args), tree_map(take, kwargs)
             state = self._default_state(func, result)
             self._append(Step(func, *bare, tuple(outputs), state, torch.is_grad_enabled()))
+
+    def _read(self, value: Any) -> Any:
+        """Return an argument as ``_bare`` does, or the number that a kernel's launch reads on the host."""
+        if isinstance(value, torch.Tensor) and value.is_cpu and not value.dim():
+            return value.data.clone()
+        return self._bare(value)
 
     def _bare(self, value: Any) -> Any:
         """Return an argument as a replay passes it: memory without history, a generator's current state."""

@@ -16,6 +16,7 @@ _UNTOLD = (
     "aten::log_sigmoid_forward",
     "aten::_efficient_attention_backward",
 )
+_COPIES = ("aten::copy_", "aten::_to_copy", "aten::_foreach_copy_")
 _EMPTY = tuple(
     f"aten::{name}"
     for name in ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
@@ -67,6 +68,11 @@ def computes_nothing(operation: Any) -> bool:
     if not of_tensors:
         return bool(returns) and not operation._schema.is_mutable
     return all(each.alias_info is not None and not each.alias_info.is_write for each in of_tensors)
+
+
+def is_copy(operation: Any) -> bool:
+    """Return whether an operator copies memory, between the host and the device too."""
+    return operation.overloadpacket._qualified_op_name in _COPIES
 
 
 def only_allocates(operation: Any) -> bool:

@@ -76,6 +76,23 @@ def test_a_recurrent_network_learns_in_a_graph() -> None:
         torch.testing.assert_close(gradient, parameter.grad)
 
 
+def test_a_number_of_the_host_is_read_in_the_capture() -> None:
+    value, number = torch.ones(2, device="cuda"), torch.tensor(0.5)
+    pinned = torch.tensor(0.25).pin_memory()
+
+    def work() -> list[torch.Tensor]:
+        copied = torch.empty((), device="cuda").copy_(pinned, non_blocking=True)
+        filled, listed = torch.empty(2, device="cuda").fill_(number), torch._foreach_mul([value], number)
+        return [value * number, number - value, filled, *listed, value * copied]
+
+    graph, results = captured(work)
+    number.fill_(9)
+    pinned.fill_(2)
+    value.fill_(4)
+    graph.replay()
+    assert [result[0].item() for result in results] == [2, -3.5, 0.5, 2, 8]
+
+
 def test_replays_draw_from_the_states_of_the_capture() -> None:
     generator = torch.cuda.default_generators[0]
     own, other = generator.graphsafe_get_state(), generator.clone_state()
