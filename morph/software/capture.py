@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 from torch.utils._pytree import tree_iter, tree_map
 
-from morph.software import blocking_operations, distributed, foresight, generators
+from morph.software import blocking_operations, captured_streams, distributed, foresight, generators
 from morph.software.machine import started
 from morph.software.steps import Step, settle
 
@@ -161,6 +161,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _append(self, step: Step) -> None:
         self._settle()
         self.steps.append(step)
+        captured_streams.note_work()
 
     def _settle(self) -> None:
         """Make a replay wait for the collectives before, which it begins together."""
@@ -176,6 +177,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         bare = tree_map(self._bare, args), tree_map(self._bare, kwargs)
         self.steps.append(Step(func, *bare, tuple(None for _ in tree_iter(result)), None, False))
         self._has_begun = True
+        captured_streams.note_work()
         return result
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from morph.software import devices, generators, memory, pools, streams
+from morph.software import captured_streams, devices, generators, memory, pools, streams
 from morph.software.capture import Capture
 from morph.software.compilation import interruption
 from morph.software.machine import Machine, started
@@ -38,7 +38,7 @@ def graph_pool_handle() -> pools.Id:
 
 def is_current_stream_capturing() -> bool:
     """Return whether a graph is being captured on this thread's current stream."""
-    return streams.is_captured(torch.accelerator.current_stream())
+    return captured_streams.is_captured(torch.accelerator.current_stream())
 
 
 class Graph:
@@ -63,7 +63,7 @@ class Graph:
                 f"This {title}Graph instance already owns a captured graph. "
                 "To capture a new graph, create a new instance."
             )
-        if streams.capturing.stream is not None:
+        if captured_streams.capturing.stream is not None:
             raise RuntimeError(f"{title} error: a capture is already underway in this thread")
         stream = torch.accelerator.current_stream()
         if stream.stream_id == 0:
@@ -124,15 +124,16 @@ class Graph:
         self._hold(pool)
         defaults = generators.of_all_devices()
         self._capture = Capture(pool, [*defaults, *self._generators])
-        streams.capturing.stream = stream
+        captured_streams.capturing.stream = stream
         interruption.of_captures.begin()
         self._capture.__enter__()  # type: ignore[no-untyped-call]
 
     def _end(self) -> None:
         assert self._capture is not None
         capture, self._capture = self._capture, None
+        branches = captured_streams.capturing.branches
         try:
-            streams.capturing.stream = None
+            captured_streams.capturing.stream = None
         finally:
             capture.__exit__(None, None, None)  # type: ignore[no-untyped-call]
             interruption.of_captures.end()
@@ -141,6 +142,8 @@ class Graph:
         title = started().quirks.title
         if capture.is_broken_off:
             raise RuntimeError(f"{title} error: operation failed due to a previous error during capture")
+        if branches is not None and not branches.are_joined():
+            raise RuntimeError(f"{title} error: capturing stream has unjoined work")
         self._steps = capture.steps
         if not capture.steps:
             warnings.warn(EMPTY.format(title), stacklevel=5)

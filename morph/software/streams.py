@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from typing import Any
 
 import torch
 
 from morph.software import devices
+from morph.software.captured_streams import is_captured
 from morph.software.devices import AnyDevice
 from morph.software.machine import Machine, namespace, started
 
@@ -18,29 +18,6 @@ def values(machine: Machine) -> dict[str, Any]:
     setattr(Stream, f"{machine.device_type}_stream", property(lambda self: self.stream_id))
     setattr(Event, f"{machine.device_type}_event", property(lambda self: self.event_id))
     return {}
-
-
-class _Capturing(threading.local):
-    _stream: torch.Stream | None = None
-
-    @property
-    def stream(self) -> torch.Stream | None:
-        return self._stream
-
-    @stream.setter
-    def stream(self, stream: torch.Stream | None) -> None:
-        place = None if stream is None else (stream.stream_id, stream.device_index)
-        self._stream = stream
-        started().native.capture_stream(place)
-
-
-capturing = _Capturing()  # the stream whose work this thread captures into a graph
-
-
-def is_captured(stream: torch.Stream) -> bool:
-    """Return whether a stream's work is being captured into a graph."""
-    other = capturing.stream
-    return other is not None and (stream.stream_id, stream.device) == (other.stream_id, other.device)
 
 
 class Stream(torch.Stream):

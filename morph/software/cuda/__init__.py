@@ -23,6 +23,7 @@ from morph.software.cuda import (
     legacy,
     libraries,
     refusals,
+    seeds,
     sensors,
     storages,
     torch_c,
@@ -145,6 +146,7 @@ def _without(name: str) -> Iterator[None]:
 
 
 def _complete(module: ModuleType) -> None:
+    seeds.place(module)
     if torch.version.hip is None:
         sensors.fill_in(module)
 

@@ -7,14 +7,14 @@ from typing import NoReturn
 
 import torch
 
-from morph.software import graphs, streams
+from morph.software import captured_streams, graphs
 from morph.software.machine import NotSimulatedError
 from morph.software.xpu import pools
 
 
 def is_capturing() -> bool:
     """Implement ``torch._C._xpu_isCurrentStreamCapturing``."""
-    return streams.is_captured(torch.accelerator.current_stream())
+    return captured_streams.is_captured(torch.accelerator.current_stream())
 
 
 class Graph(graphs.Graph):
@@ -40,7 +40,7 @@ class Graph(graphs.Graph):
                 "This XPUGraph instance already owns a captured graph. To capture a new graph, create a new "
                 "instance."
             )
-        if streams.capturing.stream is not None:
+        if captured_streams.capturing.stream is not None:
             raise RuntimeError("a capture is already underway in this thread")
         self._begin(torch.accelerator.current_stream(), pool or pools.new_id())
 
