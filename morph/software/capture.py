@@ -28,12 +28,14 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
     Attributes:
         steps: The operations of a replay.
         is_broken_off: Whether the program did something that a capture cannot hold.
+        saved_states: States of generators, which each replay saves again, by the offsets that they got.
     """
 
     def __init__(self, pool: tuple[int, int], states: Iterable[torch.Generator]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.steps: list[Step] = []
         self.is_broken_off = False
+        self.saved_states: dict[int, torch.Tensor] = {}
         self._has_begun = False  # a collective that no step settles yet
         self._works: list[Any] = []  # whose overridden methods torch calls as long as Python's object lives
         self._pool = pool

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
 
 
 def captured(work, graph=None):
@@ -242,6 +243,30 @@ def test_a_capture_keeps_the_seed() -> None:
         with torch.cuda.stream(torch.cuda.current_stream()), pytest.raises(RuntimeError, match=message):
             captured(lambda change=change: (value(), change()))
     assert torch.cuda.initial_seed() == 3
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_a_checkpoint_draws_the_same_twice_in_each_replay(reentrant: bool) -> None:
+    given, zeros = torch.ones(64, device="cuda", requires_grad=True), []
+
+    def step() -> tuple[torch.Tensor, ...]:
+        dropped = checkpoint(torch.nn.functional.dropout, given, use_reentrant=reentrant)
+        after = torch.rand(4, device="cuda")
+        given.grad = torch.zeros_like(given)
+        dropped.sum().backward()
+        return dropped.detach(), given.grad, after, torch.rand(4, device="cuda")
+
+    graph, results = captured(step)
+    for seed in (1, 2):
+        torch.cuda.manual_seed(seed)
+        graph.replay()
+        dropped, gradient, *after = (each.clone() for each in results)
+        assert torch.equal(dropped, gradient)
+        zeros.append(dropped)
+        torch.cuda.manual_seed(seed)
+        for one, other in zip((dropped, gradient, *after), step(), strict=True):
+            assert torch.equal(one, other)
+    assert not torch.equal(*zeros)
 
 
 def test_an_empty_graph_is_warned_of() -> None:
