@@ -6,7 +6,6 @@ import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from multiprocessing.reduction import ForkingPickler
 from types import ModuleType
 from typing import Any
 
@@ -82,7 +81,7 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str | None
     legacy.place(machine.native, journal)
     _know_storage_classes(journal)
     # torch registered the class that torch.cuda has in a build for CPUs
-    reducers: Any = ForkingPickler._extra_reducers  # type: ignore[attr-defined]
+    reducers = vars(reductions)["reduction"].ForkingPickler._extra_reducers
     journal.set_item(reducers, torch.cuda.Event, reductions.reduce_event)
     collectives.register(journal)
     torchscript.place(journal)
