@@ -25,7 +25,7 @@ NAMES = "surface.json"
 
 @dataclass(frozen=True)
 class Package:
-    """A package that morph serves where it cannot be installed: the keys of its ``[package]``."""
+    """A package that morph serves: the keys of its ``[package]``, which ``aliases/README.md`` documents."""
 
     name: str
     version: str
