@@ -123,3 +123,5 @@ def test_statistics_in_single_precision_beside_half_parameters(training):
     image = torch.randn(2, 3, 4, 4, device=CUDA, dtype=torch.half, requires_grad=True)
     with pytest.raises(RuntimeError, match="expected scalar type Half but found Float"):
         F.batch_norm(image, *running, *half[1:], training).sum().backward()
+    with pytest.raises(RuntimeError, match="expected scalar type|mixed dtype"):
+        F.batch_norm(x.to(CUDA), *running, *half[1:], training)

@@ -41,8 +41,9 @@ Optional single(const Optional& parameter) {
 }
 
 // The CPU's kernels take statistics in single precision only beside parameters in single precision.
-bool statistics_are_wider(const Optional& weight, const Optional& mean) {
-  return given(weight) && given(mean) && is_reduced(*weight) && mean->scalar_type() == at::kFloat;
+bool statistics_are_wider(const Tensor& input, const Optional& weight, const Optional& mean) {
+  return given(weight) && given(mean) && is_reduced(*weight) && weight->scalar_type() == input.scalar_type() &&
+         mean->scalar_type() == at::kFloat;
 }
 
 Batches with_saved(Batches all, const Tensor& input, const Tensor& mean, const Tensor& variance, double eps) {
@@ -52,7 +53,7 @@ Batches with_saved(Batches all, const Tensor& input, const Tensor& mean, const T
 
 Batches batch_norm(const Tensor& input, const Optional& weight, const Optional& bias, const Optional& mean,
                    const Optional& variance, bool training, double momentum, double eps) {
-  if (statistics_are_wider(weight, mean))
+  if (statistics_are_wider(input, weight, mean))
     return batch_norm(input, single(weight), single(bias), mean, variance, training, momentum, eps);
   Batches all = at::native_batch_norm(input, weight, bias, mean, variance, training, momentum, eps);
   return training ? all : with_saved(std::move(all), input, *mean, *variance, eps);
@@ -81,7 +82,7 @@ Batches batch_norm_backward(const Tensor& gradient, const Tensor& input, const O
                             const Optional& variance, const Optional& saved, const Optional& scale, bool training,
                             double eps, std::array<bool, 3> wanted) {
   const Optional none;
-  if (statistics_are_wider(weight, mean)) {
+  if (statistics_are_wider(input, weight, mean)) {
     bool reduced = training || wanted[1] || wanted[2];
     TORCH_CHECK(!wanted[0] || !reduced || !is_one_kernel(input), "expected scalar type ", toString(weight->scalar_type()),
                 " but found Float");
@@ -97,7 +98,7 @@ Batches batch_norm_backward(const Tensor& gradient, const Tensor& input, const O
 
 Batches batch_norm_legit(const Tensor& input, const Optional& weight, const Optional& bias, Tensor& mean,
                          Tensor& variance, bool training, double momentum, double eps) {
-  if (statistics_are_wider(weight, mean))
+  if (statistics_are_wider(input, weight, mean))
     return batch_norm_legit(input, single(weight), single(bias), mean, variance, training, momentum, eps);
   Batches all = at::_native_batch_norm_legit(input, weight, bias, mean, variance, training, momentum, eps);
   return training ? all : with_saved(std::move(all), input, mean, variance, eps);
