@@ -6,13 +6,17 @@ import collections
 import dataclasses
 import datetime
 import json
+import pathlib
 import subprocess
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.platforms import REPOSITORY
 from tests.pytorch.reasons import REASONS, reason, rules
 from tests.pytorch.running import Result
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 RECORD = REPOSITORY / "docs" / "evidence" / "pytorch.json"
 
@@ -86,26 +90,24 @@ def amend(file: str, results: Iterable[Result]) -> None:
     skipped = sum(outcome == "skipped" for outcome in ended.values())
     kept[file]["skipped"] += skipped
     kept[file]["passed"] += len(ended) - skipped
-    _write(kept)
+    _write(kept, RECORD)
 
 
-def _kept() -> dict[str, dict[str, Any]]:
-    kept: dict[str, dict[str, Any]] = (
-        json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
-    )
+def write(file: str, found: DataclassInstance, place: pathlib.Path | None = None) -> None:
+    """Put what came of a file into a record, this one unless given, in place of what it has of the file."""
+    place = place or RECORD
+    _write({**_kept(place), file: dataclasses.asdict(found)}, place)
+
+
+def _kept(place: pathlib.Path | None = None) -> dict[str, dict[str, Any]]:
+    place = place or RECORD
+    kept: dict[str, dict[str, Any]] = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
     return kept
 
 
-def write(file: str, found: Outcome) -> None:
-    """Put the outcome of a file into the record, in place of an earlier one."""
-    kept = _kept()
-    kept[file] = dataclasses.asdict(found)
-    _write(kept)
-
-
-def _write(kept: dict[str, dict[str, Any]]) -> None:
+def _write(kept: dict[str, dict[str, Any]], place: pathlib.Path) -> None:
     text = json.dumps(dict(sorted(kept.items())), indent=1, ensure_ascii=False)
-    RECORD.write_text(f"{text}\n", encoding="utf-8")
+    place.write_text(f"{text}\n", encoding="utf-8")
 
 
 def commit() -> str:

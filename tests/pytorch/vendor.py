@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import datetime
-import json
 import pathlib
 import re
 import sys
@@ -107,10 +106,7 @@ def main() -> int:
         faults += len(found.failed.get("morph", ()))
         print(f"{file}: {found}", flush=True)
         if options.record:
-            kept = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
-            kept[file] = dataclasses.asdict(found)
-            text = json.dumps(dict(sorted(kept.items())), indent=1, ensure_ascii=False)
-            RECORD.write_text(f"{text}\n", encoding="utf-8")
+            record.write(file, found, RECORD)
     return 1 if faults else 0
 
 
