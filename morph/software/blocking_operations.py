@@ -10,6 +10,16 @@ import torch
 from morph.software.machine import started
 
 _TAGS = (torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape)
+# The host reads whether a factorization has succeeded
+_THAT_CHECK = (
+    *(f"aten::_linalg_{name}" for name in ("check_errors", "eigh", "eigvals", "svd")),
+    *(f"aten::linalg_{name}" for name in ("eig", "eigvals", "lstsq")),
+    *("aten::cholesky", "aten::cholesky_inverse"),
+)
+_THAT_MAY_CHECK = tuple(
+    f"aten::{name}_ex"
+    for name in ("_linalg_solve", "linalg_cholesky", "linalg_inv", "linalg_ldl_factor", "linalg_lu_factor")
+)
 
 
 def refused(operation: Any, arguments: dict[str, Any]) -> bool:
@@ -56,6 +66,10 @@ def _is_waited_for(arguments: dict[str, Any]) -> bool:
     return not arguments.get("async_op")
 
 
+def _is_checked(arguments: dict[str, Any]) -> bool:
+    return bool(arguments.get("check_errors"))
+
+
 def _always(arguments: dict[str, Any]) -> bool:
     return True
 
@@ -71,5 +85,6 @@ _JUDGES: dict[str, Callable[[dict[str, Any]], bool]] = {
     "aten::_to_copy": _moves,
     "aten::copy_": _copies,
     "c10d::barrier": _is_waited_for,
-    "aten::_linalg_check_errors": _always,
+    **dict.fromkeys(_THAT_CHECK, _always),
+    **dict.fromkeys(_THAT_MAY_CHECK, _is_checked),
 }

@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 from torch.utils._pytree import tree_iter, tree_map
 
-from morph.software import blocking_operations, captured_streams, distributed, foresight, generators
+from morph.software import blocking_operations, distributed, foresight, generators
 from morph.software.machine import started
 from morph.software.steps import Step, settle
 
@@ -27,14 +27,12 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     Attributes:
         steps: The operations of a replay.
-        is_broken_off: Whether the program did something that a capture cannot hold.
         saved_states: States of generators, which each replay saves again, by the offsets that they got.
     """
 
     def __init__(self, pool: tuple[int, int], states: Iterable[torch.Generator]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.steps: list[Step] = []
-        self.is_broken_off = False
         self.saved_states: dict[int, torch.Tensor] = {}
         self._has_begun = False  # a collective that no step settles yet
         self._works: list[Any] = []  # whose overridden methods torch calls as long as Python's object lives
@@ -51,7 +49,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return NotImplemented  # what such a tensor is made of comes back here
         kwargs = kwargs or {}
         if not self._has_part_in((args, kwargs)):
-            return func(*args, **kwargs)
+            return func(*args, **kwargs)  # at once, as on every stream that does not come after the first
         if foresight.is_composite(func):
             with self:
                 return func.decompose(*args, **kwargs)
@@ -59,7 +57,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
             with self:
                 return foresight.function_in_python(func, self._device_type)(*args, **kwargs)
         if blocking_operations.refused(func, foresight.arguments(func, args, kwargs)):
-            raise self._refusal(f"the program must wait for {func}")
+            self._native.refuse_in_capture(f"the program must wait for {func}")
         if foresight.is_collective(func):
             return self._communicated(func, args, kwargs)
         if foresight.computes_nothing(func):
@@ -107,17 +105,16 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return result
 
     def _has_part_in(self, values: Any) -> bool:
-        devices = (each.device if isinstance(each, torch.Tensor) else each for each in tree_iter(values))
-        return any(each.type == self._device_type for each in devices if isinstance(each, torch.device))
+        devices = {each.device if isinstance(each, torch.Tensor) else each for each in _places(values)}
+        return any(each.type == self._device_type and self._is_on_captured(each) for each in devices)
 
-    def _refusal(self, reason: str) -> RuntimeError:
-        self.is_broken_off = True
-        title = started().quirks.title
-        return RuntimeError(f"{title} error: operation not permitted when stream is capturing: {reason}")
+    def _is_on_captured(self, device: torch.device) -> bool:
+        index = -1 if device.index is None else device.index
+        return bool(self._native.is_current_stream_captured(index))
 
     def _record(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         if any(map(_is_pageable, _tensors(result))):
-            raise self._refusal(f"the program must wait for {func} to memory that is not pinned")
+            self._native.refuse_in_capture(f"the program must wait for {func} to memory that is not pinned")
         given = {tensor.untyped_storage()._cdata for tensor in _tensors((args, kwargs))}
         outputs = []
         for value in tree_iter(result):
@@ -163,7 +160,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _append(self, step: Step) -> None:
         self._settle()
         self.steps.append(step)
-        captured_streams.note_work()
+        self._native.note_captured_work()
 
     def _settle(self) -> None:
         """Make a replay wait for the collectives before, which it begins together."""
@@ -179,18 +176,24 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         bare = tree_map(self._bare, args), tree_map(self._bare, kwargs)
         self.steps.append(Step(func, *bare, tuple(None for _ in tree_iter(result)), None, False))
         self._has_begun = True
-        captured_streams.note_work()
+        self._native.note_captured_work()
         return result
 
 
 def current() -> Capture | None:
-    """Return the capture that this thread's work goes into, if any."""
+    """Return the capture that the work of this thread's current stream goes into, if any."""
+    if not started().native.is_current_stream_captured():
+        return None
     modes = reversed(_get_current_dispatch_mode_stack())
     return next((mode for mode in modes if isinstance(mode, Capture)), None)
 
 
 def _tensors(values: Any) -> Iterator[torch.Tensor]:
     return (value for value in tree_iter(values) if isinstance(value, torch.Tensor))
+
+
+def _places(values: Any) -> Iterator[torch.Tensor | torch.device]:
+    return (value for value in tree_iter(values) if isinstance(value, torch.Tensor | torch.device))
 
 
 def _has_own_dispatch(type: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from morph.software import captured_streams, devices, generators, memory, pools, streams
+from morph.software import devices, generators, memory, pools, streams
 from morph.software.capture import Capture
 from morph.software.compilation import interruption
 from morph.software.machine import Machine, started
@@ -38,7 +38,7 @@ def graph_pool_handle() -> pools.Id:
 
 def is_current_stream_capturing() -> bool:
     """Return whether a graph is being captured on this thread's current stream."""
-    return captured_streams.is_captured(torch.accelerator.current_stream())
+    return bool(started().native.is_current_stream_captured())
 
 
 class Graph:
@@ -63,12 +63,11 @@ class Graph:
                 f"This {title}Graph instance already owns a captured graph. "
                 "To capture a new graph, create a new instance."
             )
-        if captured_streams.capturing.stream is not None:
+        if started().native.is_capturing():
             raise RuntimeError(f"{title} error: a capture is already underway in this thread")
-        stream = torch.accelerator.current_stream()
-        if stream.stream_id == 0:
+        if torch.accelerator.current_stream().stream_id == 0:
             raise RuntimeError(f"{title} graphs must be captured on a non-default stream.")
-        self._begin(stream, pool or pools.new_id())
+        self._begin(pool or pools.new_id())
 
     def capture_end(self) -> None:
         """End the capture, which has computed nothing."""
@@ -120,33 +119,27 @@ class Graph:
     def _finish(self) -> None:
         """Release the pool; the program's end does so too."""
 
-    def _begin(self, stream: torch.Stream, pool: pools.Id) -> None:
+    def _begin(self, pool: pools.Id) -> None:
         self._hold(pool)
         defaults = generators.of_all_devices()
         self._capture = Capture(pool, [*defaults, *self._generators])
-        captured_streams.capturing.stream = stream
+        started().native.begin_capture()
         interruption.of_captures.begin()
         self._capture.__enter__()  # type: ignore[no-untyped-call]
 
     def _end(self) -> None:
         assert self._capture is not None
         capture, self._capture = self._capture, None
-        branches = captured_streams.capturing.branches
         try:
-            captured_streams.capturing.stream = None
+            started().native.end_capture()
         finally:
             capture.__exit__(None, None, None)  # type: ignore[no-untyped-call]
             interruption.of_captures.end()
             started().native.end_pool(self._device, self._pool)
             capture.finish()
-        title = started().quirks.title
-        if capture.is_broken_off:
-            raise RuntimeError(f"{title} error: operation failed due to a previous error during capture")
-        if branches is not None and not branches.are_joined():
-            raise RuntimeError(f"{title} error: capturing stream has unjoined work")
         self._steps = capture.steps
         if not capture.steps:
-            warnings.warn(EMPTY.format(title), stacklevel=5)
+            warnings.warn(EMPTY.format(started().quirks.title), stacklevel=5)
 
     def _hold(self, pool: pools.Id) -> None:
         native, self._device, self._pool = started().native, devices.current_device(), pool

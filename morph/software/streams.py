@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from morph.software import devices
-from morph.software.captured_streams import is_captured
 from morph.software.devices import AnyDevice
 from morph.software.machine import Machine, namespace, started
 
@@ -42,7 +41,7 @@ class Stream(torch.Stream):
 
     def is_capturing(self) -> bool:
         """Return whether this stream's work is being captured into a graph."""
-        return is_captured(self)
+        return bool(started().native.is_captured(self.stream_id, self.device_index))
 
     def set_data_preprocess_stream(self, is_data_preprocess_stream: bool = False) -> None:
         """Give the queue to data preparation, which makes no difference here."""

@@ -121,10 +121,10 @@ class GraphBase(graphs.Graph):
     end_capture_to_conditional_node = begin_capture_to_if_node
     set_conditional_handle_for_current_node = begin_capture_to_if_node
 
-    def _begin(self, stream: torch.Stream, pool: Id) -> None:
+    def _begin(self, pool: Id) -> None:
         self._holders.append(_holder(generators.get_default_generator(devices.current_device())))
         GraphBase._current = self
-        super()._begin(stream, pool)
+        super()._begin(pool)
 
     def _end(self) -> None:
         GraphBase._current = None

@@ -6,8 +6,7 @@ from typing import Any
 
 import torch
 
-from morph.software import captured_streams, devices
-from morph.software.captured_streams import Mark
+from morph.software import devices
 from morph.software.cuda.shared_events import SharedTime
 from morph.software.machine import started
 
@@ -45,19 +44,12 @@ class StreamBase(torch.Stream):
 
     def is_capturing(self) -> bool:
         """Return whether this stream's work is being captured into a graph."""
-        return captured_streams.is_captured(self)
-
-    def query(self) -> bool:
-        """Return whether all work is done, which cannot be asked while it is captured."""
-        if captured_streams.is_captured(self):
-            started().native.refuse_in_capture()
-        return super().query()
+        return bool(started().native.is_captured(self.stream_id, self.device_index))
 
 
 class EventBase(torch.Event):
     """``torch._C._CudaEventBase``: a mark in a stream, with the time when the stream reached it."""
 
-    _mark: Mark | None = None  # where it was recorded last
     _external: bool
     _timed: bool
     _between_processes: bool
@@ -91,34 +83,25 @@ class EventBase(torch.Event):
                 f"{stream.device_index}."
             )
         super().record(stream)
-        # torch.Stream waits without being seen here
-        self._mark = Mark(stream) if isinstance(stream, StreamBase) and not self._external else None
+        if self._external:
+            started().native.make_external(self.event_id)
         if self._shared is not None:
             self._shared.value = started().native.event_time(self.event_id)
 
     def wait(self, stream: torch.Stream | None = None) -> None:
         """Make later work of a stream, the current one unless given, wait for this event."""
-        stream = torch.accelerator.current_stream() if stream is None else stream
         self._follow()
-        if self._mark is not None and isinstance(stream, StreamBase):
-            self._mark.wait(stream)
-        super().wait(stream)
+        super().wait(torch.accelerator.current_stream() if stream is None else stream)
 
     def query(self) -> bool:
         """Return whether the event happened."""
-        self._refuse_captured()
         self._follow()
         return super().query()
 
     def synchronize(self) -> None:
         """Wait until the event happens."""
-        self._refuse_captured()
         self._follow()
         super().synchronize()
-
-    def _refuse_captured(self) -> None:
-        if self._mark is not None and self._mark.is_captured():
-            captured_streams.refuse("operation not permitted on an event last recorded in a capturing stream")
 
     def _follow(self) -> None:
         """Take over what another process has recorded."""
@@ -162,9 +145,6 @@ class EventBase(torch.Event):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if not (self.event_id and other.event_id):
             raise ValueError("Both events must be recorded before calculating elapsed time.")
-        for event in (self, other):
-            if isinstance(event, EventBase):
-                event._refuse_captured()
         if self.device != other.device:
             raise torch.AcceleratorError("CUDA error: invalid resource handle")
         return float(started().native.elapsed_time(self.event_id, other.event_id))

@@ -5,16 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import NoReturn
 
-import torch
-
-from morph.software import captured_streams, graphs
-from morph.software.machine import NotSimulatedError
+from morph.software import graphs
+from morph.software.machine import NotSimulatedError, started
 from morph.software.xpu import pools
-
-
-def is_capturing() -> bool:
-    """Implement ``torch._C._xpu_isCurrentStreamCapturing``."""
-    return captured_streams.is_captured(torch.accelerator.current_stream())
 
 
 class Graph(graphs.Graph):
@@ -40,13 +33,13 @@ class Graph(graphs.Graph):
                 "This XPUGraph instance already owns a captured graph. To capture a new graph, create a new "
                 "instance."
             )
-        if captured_streams.capturing.stream is not None:
+        if started().native.is_capturing():
             raise RuntimeError("a capture is already underway in this thread")
-        self._begin(torch.accelerator.current_stream(), pool or pools.new_id())
+        self._begin(pool or pools.new_id())
 
     def capture_end(self) -> None:
         """End the capture, which has computed nothing."""
-        if self._capture is None or not is_capturing():
+        if self._capture is None or not graphs.is_current_stream_capturing():
             raise RuntimeError("Capture must end on the same stream it began on.")
         self._end()
         self._instantiated = not self._keeps

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from morph.software import devices, generators, histories
+from morph.software import graphs as captured
 from morph.software.machine import Machine, started
 from morph.software.xpu import graphs, pools, properties, streams
 
@@ -36,7 +37,7 @@ def names(machine: Machine) -> dict[str, Any]:
         "_xpu_setStream": streams.set_current,
         "_XPUGraph": graphs.Graph,
         "_xpu_graph_pool_handle": lambda: pools.new_id(is_user_created=True),
-        "_xpu_isCurrentStreamCapturing": graphs.is_capturing,
+        "_xpu_isCurrentStreamCapturing": captured.is_current_stream_capturing,
         "_xpu_emptyCache": native.empty_cache,
         "_xpu_memoryStats": memory_stats,
         "_xpu_resetPeakMemoryStats": native.reset_peak_memory_stats,

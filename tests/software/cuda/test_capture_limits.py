@@ -24,7 +24,13 @@ def waits(value: torch.Tensor) -> list[Callable[[], object]]:
     stream, event = torch.cuda.current_stream(), torch.cuda.Event()
     event.record()
     device = [torch.cuda.synchronize, stream.synchronize, event.synchronize]
-    return [*device, value.tolist, value.sum().item, value.nonzero]
+    square = value.diag()
+    factorizations = [
+        lambda: torch.linalg.svd(square),
+        lambda: torch.linalg.eigh(square),
+        lambda: torch.linalg.inv_ex(square, check_errors=True),
+    ]
+    return [*device, value.tolist, value.sum().item, value.nonzero, *factorizations]
 
 
 def refused(work: Callable[[], object]) -> str:
@@ -87,6 +93,73 @@ def test_streams_join_a_capture_and_must_be_joined() -> None:
     assert not any(stream.is_capturing() for stream in streams)
 
 
+def joined_by(way: str, side: torch.cuda.Stream) -> None:
+    """Lets a stream wait for the current one by each of the ways that torch has."""
+    current = torch.cuda.current_stream()
+    place = {"stream_id": side.stream_id, "device_index": side.device_index, "device_type": side.device_type}
+    if way == "torch.cuda.Event":
+        side.wait_event(current.record_event())
+    elif way == "torch.Event":
+        event = torch.Event("cuda")
+        event.record(current)
+        event.wait(side)
+    else:
+        torch.Stream(**place).wait_stream(current)
+
+
+@pytest.mark.parametrize("way", ["torch.cuda.Event", "torch.Event", "torch.Stream"])
+def test_work_of_a_stream_is_captured_once_it_has_joined(way: str) -> None:
+    side, counter = torch.cuda.Stream(), torch.zeros(1, device="cuda")
+
+    def work() -> tuple[torch.Tensor, torch.Tensor]:
+        with torch.cuda.stream(side):
+            counter.add_(1)
+            at_once = counter * 10
+        assert not side.is_capturing()
+        joined_by(way, side)
+        with torch.cuda.stream(side):
+            counter.add_(1)
+            captured = counter * 10
+        torch.cuda.current_stream().wait_event(side.record_event())
+        return at_once, captured
+
+    graph, (at_once, captured_later) = captured(work)
+    assert (counter.item(), at_once.item()) == (1, 10)
+    graph.replay()
+    graph.replay()
+    assert (counter.item(), at_once.item(), captured_later.item()) == (3, 10, 30)
+
+
+def test_memory_of_work_outside_of_a_capture_is_not_its_pools() -> None:
+    def work() -> tuple[torch.Tensor, torch.Tensor]:
+        with torch.cuda.stream(torch.cuda.Stream()):
+            outside = torch.empty(1 << 20, device="cuda")
+        return outside, torch.empty(1 << 20, device="cuda") + 1
+
+    graph, results = captured(work)
+    pools = {
+        result.data_ptr(): segment["segment_pool_id"]
+        for segment in torch.cuda.memory_snapshot()
+        for result in results
+        if segment["address"] <= result.data_ptr() < segment["address"] + segment["total_size"]
+    }
+    assert [pools[result.data_ptr()] for result in results] == [(0, 0), graph.pool()]
+
+
+def test_the_default_stream_cannot_join() -> None:
+    default, done = torch.cuda.default_stream(), torch.zeros(1, device="cuda")
+
+    def at_once() -> torch.Tensor:
+        with torch.cuda.stream(default):
+            done.add_(1)
+        return value()
+
+    captured(at_once)
+    assert done.item() == 1
+    waits_for_it = refused(lambda: default.wait_stream(torch.cuda.current_stream()))
+    assert "operation would make the legacy stream depend on a capturing blocking stream" in waits_for_it
+
+
 def test_backward_passes_join_the_streams_of_a_capture() -> None:
     side, weight = torch.cuda.Stream(), torch.ones(2, device="cuda", requires_grad=True)
     done: list[torch.cuda.Event] = []
@@ -123,15 +196,21 @@ def test_an_event_of_a_graph_is_never_seen() -> None:
 
 
 def test_a_capture_keeps_the_seed() -> None:
-    torch.cuda.manual_seed(3)
+    torch.cuda.manual_seed_all(3)
     state, other = torch.cuda.get_rng_state(), torch.cuda.get_rng_state()
     other[0] = 4
     captured(lambda: (torch.manual_seed(3), torch.cuda.set_rng_state(state), value()))
+    generator = torch.cuda.default_generators[0]
+    cannot = "Cannot call CUDAGeneratorImpl::{} during CUDA graph capture"
     for change, message in (
         (lambda: torch.cuda.manual_seed(4), "only if new seed is the same as the original seed"),
         (lambda: torch.manual_seed(4), "only if new seed is the same as the original seed"),
         (lambda: torch.cuda.set_rng_state(other), "only if new seed is the same as the original seed"),
-        (torch.cuda.seed, "Cannot call CUDAGeneratorImpl::seed during CUDA graph capture"),
+        (lambda: generator.manual_seed(4), "only if new seed is the same as the original seed"),
+        (torch.cuda.seed, cannot.format("seed")),
+        (generator.seed, cannot.format("seed")),
+        (generator.get_offset, cannot.format("get_offset")),
+        (lambda: generator.set_offset(8), cannot.format("set_offset")),
     ):
         with torch.cuda.stream(torch.cuda.current_stream()), pytest.raises(RuntimeError, match=message):
             captured(lambda change=change: (value(), change()))

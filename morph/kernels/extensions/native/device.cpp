@@ -63,9 +63,11 @@ c10::Stream stream_of(cudaStream_t handle) {
 
 cudaStream_t handle_of(c10::Stream stream) { return reinterpret_cast<cudaStream_t>(stream.id()); }
 
-// A capture records operators, with a dispatch mode that is not active within one: there the operator is recorded.
-void refuse_in_capture(cudaStream_t) {
-  if (c10::impl::TorchDispatchModeTLS::any_modes_set()) device().synchronizeEvent(nullptr);  // which a capture refuses
+// A capture records operators, with a dispatch mode that is not active within one: there the operator is recorded. A
+// launch on the default stream is refused too, since the program seldom means what CUDA does: it is in no graph.
+void refuse_in_capture(cudaStream_t stream) {
+  if (!c10::impl::TorchDispatchModeTLS::any_modes_set()) return;
+  device().queryStream(stream ? stream_of(stream) : device().getStream(device().getDevice()));  // which a capture refuses
 }
 
 std::pair<size_t, size_t> memory_of(int index) {

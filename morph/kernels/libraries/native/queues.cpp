@@ -124,7 +124,8 @@ int wait_for_event(void* event) {
 }
 int query_event(void* event) { return is_event(event) ? machine::query_event(event) : int(machine::kInvalidHandle); }
 int await_event(const void* stream, void* event) {
-  return is_event(event) && is_stream(stream) ? machine::await_event(stream, event) : int(machine::kInvalidHandle);
+  if (!is_event(event) || !is_stream(stream)) return machine::kInvalidHandle;
+  return about(event).recorded ? machine::await_event(stream, event) : 0;
 }
 int call(void* stream, void (*function)(void*), void* data) {
   if (!function) return machine::kInvalidValue;

@@ -3,6 +3,7 @@
 
 #include "device/activities.h"
 #include "device/assertions.h"
+#include "device/captures.h"
 #include "device/errors.h"
 #include "device/trace.h"
 
@@ -17,21 +18,17 @@ namespace {
 
 using c10::DeviceIndex;
 using c10::Stream;
-using Queue = std::pair<DeviceIndex, c10::StreamId>;
 
 std::mutex mutex;
 std::map<Queue, Clock::time_point>& sleeping = *new std::map<Queue, Clock::time_point>;
 std::atomic<Clock::rep> last{0};  // until when any queue sleeps
 std::atomic<Waits> mode{Waits::kAllowed};
-thread_local std::optional<Stream> captured;
-thread_local bool broken_off = false;
 std::array<std::atomic<bool>, 128> contexts{};
-
-Queue queue(Stream stream) { return {stream.device_index(), stream.id()}; }
 
 bool anything_sleeps() { return last.load() && !is_past(Clock::time_point(Clock::duration(last.load()))); }
 
-void note_wait() {
+void note_wait(Stream stream) {
+  refuse_if_captured(stream);
   refuse_in_capture();
   if (mode == Waits::kRefused) TORCH_CHECK(false, "called a synchronizing ", settings().title, " operation");
   if (mode == Waits::kWarned) TORCH_WARN("called a synchronizing ", settings().title, " operation");
@@ -64,7 +61,7 @@ Clock::time_point idle_at(Stream stream) {
 void watch_waits(Waits waits) { mode = waits; }
 Waits watched_waits() { return mode; }
 bool is_watched() {
-  return captured || mode != Waits::kAllowed || anything_sleeps() || is_traced() || is_profiled() ||
+  return is_any_capturing() || mode != Waits::kAllowed || anything_sleeps() || is_traced() || is_profiled() ||
          context_lost.load(std::memory_order_relaxed);
 }
 
@@ -73,7 +70,7 @@ void wait_for(Stream stream) {
   refuse_if_lost();
   trace(&Table::trace_gpu_stream_synchronization, stream.id());
   if (!is_watched()) return;
-  note_wait();
+  note_wait(stream);
   wait_until(idle_at(stream));
 }
 
@@ -95,20 +92,6 @@ void wait_for_device(DeviceIndex index) {
 void wait_for_copy(DeviceIndex index) {
   if (is_watched()) wait_for(current_stream(index));
 }
-
-void set_capturing(std::optional<Stream> stream) {
-  captured = stream;
-  if (std::exchange(broken_off, false)) refuse(kCaptureInvalidated);
-}
-
-void refuse_in_capture() {
-  if (!captured) return;
-  broken_off = true;
-  refuse(kCaptureUnsupported);
-}
-
-bool is_capturing() { return captured.has_value(); }
-bool is_capturing(Stream stream) { return captured && *captured == stream; }
 
 void open_context(DeviceIndex index) {
   refuse_if_lost();

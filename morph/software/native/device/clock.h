@@ -25,12 +25,6 @@ void wait_for_device(c10::DeviceIndex index);   // as cudaDeviceSynchronize
 void wait_for_copy(c10::DeviceIndex index);     // for a blocking copy between host and device
 bool is_watched();                              // whether a wait of the host has an effect now
 
-// The stream that this thread captures into a graph; raises after the end of a capture that failed.
-void set_capturing(std::optional<c10::Stream> stream);
-void refuse_in_capture();  // fails the capture: it cannot contain this operation
-bool is_capturing(c10::Stream stream);
-bool is_capturing();
-
 // uses.cpp: blocks of device memory in use by a stream that is not idle yet
 void use_on(const void* block, c10::Stream stream);
 bool keep_while_used(void* block);    // whether a freed block has to wait

@@ -90,6 +90,7 @@ bool end_stream(c10::StreamId id);        // false if there is none
 bool is_stream(c10::StreamId id);         // whether it was given to somebody and not ended, or is the default one
 c10::StreamId stream_of_handle(intptr_t handle);  // CUDA has three handles of the default stream
 double elapsed_time(const void* from, const void* to);  // milliseconds between two recorded events
+void make_external(size_t event);                      // an event that a graph may record, and wait for, at its replay
 int64_t event_time(size_t event);                      // by the clock that all processes share
 void set_event_time(size_t event, int64_t time);
 
@@ -119,7 +120,7 @@ std::pair<const char*, size_t> segment_around(const void* pointer);  // start an
 std::tuple<int, size_t, size_t> place_in_file(const void* pointer);
 
 // pools.cpp: which pool memory is taken from; {0, 0} is the allocator's own
-// Whose allocations use the pool: the current stream's, this thread's, both, or all.
+// Whose allocations use the pool: the current stream's, this thread's, those of a capture's streams, or all.
 enum class Reach { kStream, kThread, kCapture, kProcess };
 void begin_pool(c10::DeviceIndex index, MempoolId_t pool, Reach reach);
 void end_pool(c10::DeviceIndex index, MempoolId_t pool);

@@ -58,8 +58,11 @@ const std::map<int32_t, Code>& codes() {
       {801, {"ErrorNotSupported", "operation not supported"}},
       {900, {"ErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"}},
       {901, {"ErrorStreamCaptureInvalidated", "operation failed due to a previous error during capture"}},
+      {902, {"ErrorStreamCaptureMerge", "operation would result in a merge of separate capture sequences"}},
       {904, {"ErrorStreamCaptureUnjoined", "capturing stream has unjoined work"}},
+      {905, {"ErrorStreamCaptureIsolation", "dependency created on uncaptured work in another stream"}},
       {906, {"ErrorStreamCaptureImplicit", "operation would make the legacy stream depend on a capturing blocking stream"}},
+      {907, {"ErrorCapturedEvent", "operation not permitted on an event last recorded in a capturing stream"}},
       {999, {"ErrorUnknown", "unknown error"}}};
   return all;
 }

@@ -20,6 +20,11 @@ enum : int32_t {
   kNotRegistered = 713,
   kCaptureUnsupported = 900,
   kCaptureInvalidated = 901,
+  kCaptureMerge = 902,
+  kCaptureUnjoined = 904,
+  kCaptureIsolation = 905,
+  kCaptureImplicit = 906,
+  kCapturedEvent = 907,
 };
 
 std::string error_text(int32_t code);              // "invalid device ordinal"

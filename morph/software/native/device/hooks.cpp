@@ -1,4 +1,5 @@
 // Generators, and the hooks by which torch gets them, the device's memory and the current device.
+#include "device/captures.h"
 #include "device/clock.h"
 #include "memory/pinned.h"
 
@@ -8,6 +9,7 @@
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/detail/XPUHooksInterface.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
 
 namespace software {
 namespace {
@@ -23,11 +25,22 @@ struct Generator final : c10::GeneratorImpl {
   explicit Generator(DeviceIndex index, std::shared_ptr<State> state = std::make_shared<State>())
       : GeneratorImpl(software::device(index), c10::DispatchKeySet(backend_key())), state_(std::move(state)) {}
 
-  void set_current_seed(uint64_t seed) override { *state_ = {seed, 0}; }
-  void set_offset(uint64_t offset) override { state_->offset = offset; }
-  uint64_t get_offset() const override { return state_->offset; }
+  void set_current_seed(uint64_t seed) override {
+    if (!is_captured()) *state_ = {seed, 0};
+    else TORCH_CHECK(seed == state_->seed, torchs_name(), "GeneratorImpl::set_current_seed can be called during stream capture "
+                     "only if new seed is the same as the original seed.");
+  }
+  void set_offset(uint64_t offset) override {
+    refuse_captured("set_offset");
+    state_->offset = offset;
+  }
+  uint64_t get_offset() const override {
+    refuse_captured("get_offset");
+    return state_->offset;
+  }
   uint64_t current_seed() const override { return state_->seed; }
   uint64_t seed() override {
+    refuse_captured("seed");
     set_current_seed(c10::detail::getNonDeterministicRandom());
     return state_->seed;
   }
@@ -40,8 +53,10 @@ struct Generator final : c10::GeneratorImpl {
     at::detail::check_rng_state(state);
     size_t size = size_t(state.numel());  // an older state is the seed alone
     TORCH_CHECK(size == sizeof(State) || size == sizeof(uint64_t), "RNG state is wrong size");
-    *state_ = {};
-    std::memcpy(state_.get(), state.data(), size);
+    State given;
+    std::memcpy(&given, state.data(), size);
+    set_current_seed(given.seed);
+    state_->offset = given.offset;
   }
   void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& other) override {
     auto* mine = dynamic_cast<Generator*>(other.get());
@@ -57,6 +72,18 @@ struct Generator final : c10::GeneratorImpl {
   }
 
  private:
+  static std::string torchs_name() { return settings().type == c10::DeviceType::CUDA ? "CUDA" : settings().title; }
+  // A capture takes operators with a mode that is not active within one, where it draws as ever.
+  bool is_captured() const {
+    return c10::impl::TorchDispatchModeTLS::any_modes_set() && is_capturing(current_stream(software::current_device()));
+  }
+  void refuse_captured(const char* function) const {
+    const char* status = " Current cudaStreamCaptureStatus: cudaStreamCaptureStatusActive";
+    TORCH_CHECK(!is_captured(), "Cannot call ", torchs_name(), "GeneratorImpl::", function, " during ", torchs_name(),
+                " graph capture. If you need this call to be captured, please file an issue.",
+                settings().type == c10::DeviceType::CUDA ? status : "");
+  }
+
   std::shared_ptr<State> state_;
 };
 

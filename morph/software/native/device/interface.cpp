@@ -1,5 +1,6 @@
 // The device for libraries in C that have no headers of torch's: addresses of functions with plain types.
 // Those that may fail return an error code of CUDA's runtime, 0 for success.
+#include "device/captures.h"
 #include "device/clock.h"
 #include "device/errors.h"
 
@@ -16,7 +17,7 @@ int code_of(Do action) noexcept {
   } catch (const c10::OutOfMemoryError&) {
     return kMemoryAllocation;
   } catch (const std::exception&) {
-    return is_capturing() ? kCaptureUnsupported : kInitializationError;
+    return is_any_capturing() ? kCaptureUnsupported : kInitializationError;
   }
 }
 
@@ -71,17 +72,23 @@ const void* new_stream(int priority) { return reinterpret_cast<const void*>(make
 int free_stream(const void* stream) { return end_stream(reinterpret_cast<intptr_t>(stream)); }
 int known_stream(const void* stream) { return is_stream(reinterpret_cast<intptr_t>(stream)); }
 int synchronize_stream(const void* stream) { return code_of([&] { guard().synchronizeStream(stream_of(stream)); }); }
-int query_stream(const void* stream) { return guard().queryStream(stream_of(stream)) ? 0 : int(kNotReady); }
+template <typename Ask>
+int answer_of(Ask ask) noexcept {
+  bool answer = false;
+  int code = code_of([&] { answer = ask(); });
+  return code || answer ? code : int(kNotReady);
+}
+int query_stream(const void* stream) { return answer_of([&] { return guard().queryStream(stream_of(stream)); }); }
 int priority_of_stream(const void* stream) { return stream_priority(stream_of(stream).id()); }
 int capturing(const void* stream) { return is_capturing(stream_of(stream)); }
-int refused_in_capture() { return code_of(&refuse_in_capture); }
+int refused_in_capture() { return code_of([] { refuse_in_capture(); }); }
 
 // An event's handle is the address that torch.cuda.Event.cuda_event has.
 int record_event(void** event, const void* stream) {
   return code_of([&] { guard().record(event, stream_of(stream), current_device(), c10::EventFlag::BACKEND_DEFAULT); });
 }
 int await_event(const void* stream, void* event) { return code_of([&] { guard().block(event, stream_of(stream)); }); }
-int query_event(void* event) { return guard().queryEvent(event) ? 0 : int(kNotReady); }
+int query_event(void* event) { return answer_of([&] { return guard().queryEvent(event); }); }
 int synchronize_event(void* event) { return code_of([&] { guard().synchronizeEvent(event); }); }
 void free_event(void* event) { guard().destroyEvent(event, current_device()); }
 int elapsed(void* from, void* to, float* milliseconds) {

@@ -1,4 +1,5 @@
 // Device guard, streams and events.
+#include "device/captures.h"
 #include "device/clock.h"
 #include "device/errors.h"
 #include "device/trace.h"
@@ -43,9 +44,14 @@ bool is_given(c10::StreamId id) {
 
 struct Event {
   Clock::time_point time;
+  Mark mark;
+  bool external = false;  // a graph records it at each replay, and waits for it then
 };
 
 Clock::time_point time_of(const void* event) { return event ? static_cast<const Event*>(event)->time : Clock::time_point(); }
+void refuse_captured_event(const void* event) {
+  if (event) refuse_if_captured(static_cast<const Event*>(event)->mark);
+}
 
 Stream stream(Device device, c10::StreamId id) { return Stream(Stream::UNSAFE, device, id); }
 
@@ -83,7 +89,10 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
     current_streams.at(size_t(wanted.device_index())) = wanted.id();
     return previous;
   }
-  bool queryStream(const Stream& which) const override { return is_past(idle_at(which)); }
+  bool queryStream(const Stream& which) const override {
+    refuse_if_captured(which);
+    return is_past(idle_at(which));
+  }
   void synchronizeStream(const Stream& which) const override { wait_for(which); }
 
   void record(void** event, const Stream& which, const DeviceIndex, const c10::EventFlag) const override {
@@ -93,14 +102,22 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
       trace(&Table::trace_gpu_event_creation, *event);
     }
     trace(&Table::trace_gpu_event_record, *event, which.id());
-    static_cast<Event*>(*event)->time = std::max(Clock::now(), idle_at(which));
+    auto* recorded = static_cast<Event*>(*event);
+    recorded->time = std::max(Clock::now(), idle_at(which));
+    recorded->mark = recorded->external ? Mark{} : mark_on(which);
   }
   void block(void* event, const Stream& which) const override {
-    if (event) trace(&Table::trace_gpu_event_wait, event, which.id());
+    if (!event) return;
+    trace(&Table::trace_gpu_event_wait, event, which.id());
+    if (auto* awaited = static_cast<Event*>(event); !awaited->external) come_after(which, awaited->mark);
     if (!is_past(time_of(event))) sleep_until(which, time_of(event));
   }
-  bool queryEvent(void* event) const override { return is_past(time_of(event)); }
+  bool queryEvent(void* event) const override {
+    refuse_captured_event(event);
+    return is_past(time_of(event));
+  }
   void synchronizeEvent(void* event) const override {
+    refuse_captured_event(event);
     refuse_in_capture();
     if (event) trace(&Table::trace_gpu_event_synchronization, event);
     wait_until(time_of(event));
@@ -141,9 +158,16 @@ Stream current_stream(DeviceIndex index) {
 }
 
 double elapsed_time(const void* from, const void* to) {
+  for (const void* event : {from, to}) refuse_captured_event(event);
   if (!is_past(time_of(from)) || !is_past(time_of(to))) refuse(kNotReady);
   auto passed = time_of(to) - time_of(from);
   return std::chrono::duration<double, std::milli>(passed).count();
+}
+
+void make_external(size_t event) {
+  auto* made = reinterpret_cast<Event*>(event);
+  made->external = true;
+  made->mark = {};
 }
 
 int64_t event_time(size_t event) { return time_of(reinterpret_cast<void*>(event)).time_since_epoch().count(); }

@@ -1,5 +1,5 @@
 // Chooses the memory pool: that of the innermost `use_mem_pool` block that applies to the stream.
-#include "device/device.h"
+#include "device/captures.h"
 
 #include <ATen/ops/_neg_view.h>
 #include <ATen/ops/empty.h>
@@ -19,13 +19,13 @@ struct Route {
   c10::StreamId stream;
   std::thread::id thread;
 
+  c10::Stream on(c10::StreamId id) const { return c10::Stream(c10::Stream::UNSAFE, software::device(device), id); }
   bool reaches(c10::DeviceIndex index, c10::StreamId asking) const {
     if (device != index) return false;
-    bool same_thread = thread == std::this_thread::get_id(), same_stream = asking == stream;
     switch (reach) {
-      case Reach::kStream: return same_stream;
-      case Reach::kThread: return same_thread;
-      case Reach::kCapture: return same_thread || same_stream;
+      case Reach::kStream: return asking == stream;
+      case Reach::kThread: return thread == std::this_thread::get_id();
+      case Reach::kCapture: return are_captured_together(on(stream), on(asking));
       default: return true;
     }
   }

@@ -1,4 +1,5 @@
 // Python bindings of streams and events.
+#include "device/captures.h"
 #include "device/clock.h"
 #include "device/errors.h"
 #include "module/module.h"
@@ -19,9 +20,7 @@ void sleep_on_current(double seconds) {
   sleep_on(current_stream(current_device()), time);
 }
 
-void capture_stream(std::optional<std::pair<c10::StreamId, int>> stream) {
-  set_capturing(stream ? std::optional(stream_of(stream->first, stream->second)) : std::nullopt);
-}
+c10::Stream current(int index) { return current_stream(checked(index_of(index))); }
 
 }  // namespace
 
@@ -36,9 +35,14 @@ void bind_streams(py::module& module) {
   module.def("event_time", &event_time);
   module.def("set_event_time", &set_event_time);
   module.def("sleep", &sleep_on_current);
-  module.def("capture_stream", &capture_stream);
+  module.def("make_external", &make_external);
+  module.def("begin_capture", [] { begin_capture(current(-1)); });
+  module.def("end_capture", &end_capture);
   module.def("is_capturing", [] { return is_capturing(); });
-  module.def("refuse_in_capture", &refuse_in_capture);
+  module.def("is_captured", [](c10::StreamId id, int index) { return is_capturing(stream_of(id, index)); });
+  module.def("is_current_stream_captured", [](int index) { return is_capturing(current(index)); }, py::arg("index") = -1);
+  module.def("note_captured_work", [] { note_captured_work(current(-1)); });
+  module.def("refuse_in_capture", &refuse_in_capture, py::arg("detail") = "");
   module.def("watch_waits", [](int mode) { watch_waits(Waits(mode)); });
   module.def("watched_waits", [] { return int(watched_waits()); });
 }

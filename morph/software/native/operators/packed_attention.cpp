@@ -1,7 +1,6 @@
 // The fused kernels of attention for (batch, rows, heads, width), or for sequences of several lengths one after the
 // other, of which a tensor says where they start: what torch.nn.attention.varlen and nested tensors call.
-#include "device/clock.h"
-#include "device/device.h"
+#include "device/captures.h"
 #include "operators/fused_attention.h"
 #include "operators/operators.h"
 
@@ -171,7 +170,8 @@ void efficient_forward(const c10::OperatorHandle& op, Stack* stack) {
   Tensor every = at::cat(sums);
   if (!given["compute_log_sumexp"].toBool()) every = every.narrow(-1, 0, 0).clone();
   // as on CUDA, where a capture alone keeps them on the device
-  auto place = is_capturing() ? all.query.device() : c10::Device(c10::kCPU);
+  bool captured = is_capturing(current_stream(all.query.device().index()));
+  auto place = captured ? all.query.device() : c10::Device(c10::kCPU);
   torch::jit::push(*stack, result, every, draw.seed.to(place), draw.offset.to(place), rows,
                    longest(given, "max_seqlen_k", all.key));
 }
