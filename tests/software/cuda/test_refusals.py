@@ -95,6 +95,17 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: ones(16, 16).to(torch.float8_e4m3fn) @ ones(16, 16).to(torch.float8_e4m3fn),
         "\"addmm_cuda\" not implemented for 'Float8_e4m3fn'",
     ),
+    **{
+        f"float8 by {operation.__name__}": (
+            lambda operation=operation: operation(*[ones(4).to(torch.float8_e4m3fn)] * 2),
+            f"\"{kernel}\" not implemented for 'Float8_e4m3fn'",
+        )
+        for operation, kernel in (
+            (torch.add, "ufunc_add_CUDA"),
+            (torch.sub, "ufunc_add_CUDA"),
+            (torch.div, "div_true_cuda"),
+        )
+    },
     "a batch of products": (
         lambda: torch.bmm(*[ones(1, 2, 2, dtype=torch.long)] * 2),
         "\"baddbmm_cuda\" not implemented for 'Long'",

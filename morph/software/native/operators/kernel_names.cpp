@@ -6,12 +6,14 @@
 namespace software {
 namespace {
 
-// Recorded from torch 2.11.0 for CUDA 13.0 on an H100, with the samples of torch's database of operators.
+// Recorded from torch 2.11.0 for CUDA 13.0 on an H100, with the samples of torch's database of operators; what these have
+// no types for (float8, uint16) is read in torch's sources.
 const std::unordered_map<std::string_view, std::string_view> NAMES = {
     {"GeluKernelImpl", "GeluCUDAKernelImpl"}, {"_segment_reduce_cpu", "segment_reduce_cuda"},
-    {"adaptive_avg_pool2d", "adaptive_avg_pool2d_cuda"}, {"adaptive_max_pool2d", "adaptive_max_pool2d_cuda"},
-    {"addcmul_cpu_out", "addcmul_cuda"}, {"addmm_impl_cpu_", "addmm_cuda"},
-    {"avg_pool2d", "avg_pool2d_out_cuda_frame"}, {"avg_pool3d_out_frame", "avg_pool3d_out_cuda"},
+    {"add_stub", "ufunc_add_CUDA"}, {"adaptive_avg_pool2d", "adaptive_avg_pool2d_cuda"},
+    {"adaptive_max_pool2d", "adaptive_max_pool2d_cuda"}, {"addcmul_cpu_out", "addcmul_cuda"},
+    {"addmm_impl_cpu_", "addmm_cuda"}, {"avg_pool2d", "avg_pool2d_out_cuda_frame"},
+    {"avg_pool3d_out_frame", "avg_pool3d_out_cuda"},
     {"baddbmm", "baddbmm_cuda"}, {"batch_norm", "batch_norm_stats_cuda"},
     {"bernoulli_scalar_cpu_", "bernoulli_scalar_cuda_"}, {"binary_cross_entropy", "binary_cross_entropy_out_cuda"},
     {"bmm", "baddbmm_cuda"}, {"compute_index_ranges_weights", "upsample_bilinear2d_out_frame"},
@@ -19,7 +21,8 @@ const std::unordered_map<std::string_view, std::string_view> NAMES = {
     {"compute_indices_weights_linear", "upsample_linear1d_out_frame"},
     {"compute_indices_weights_nearest", "upsample_nearest1d_out_frame"}, {"cross", "cross_cuda"},
     {"cumprod_out_cpu", "cumprod_cuda"}, {"cumsum_out_cpu", "cumsum_cuda"}, {"digamma", "digamma_cuda"},
-    {"exp2", "exp2_cuda"}, {"fractional_max_pool2d_out_frame", "fractional_max_pool2d_out_cuda_frame"},
+    {"div_cpu", "div_true_cuda"}, {"exp2", "exp2_cuda"},
+    {"fractional_max_pool2d_out_frame", "fractional_max_pool2d_out_cuda_frame"},
     {"ge_cpu", "compare_cuda"}, {"grid_sampler3d_cpu", "grid_sampler_3d_cuda"},
     {"grid_sampler_2d_cpu_kernel_impl", "grid_sampler_2d_cuda"}, {"gt_cpu", "compare_cuda"},
     {"index_func_", "index_reduce"},
