@@ -12,7 +12,7 @@ import torch
 from morph.device import collectives
 from morph.software import devices, generators, properties
 from morph.software import graphs as captured
-from morph.software.cuda import cudart, graphs, libraries, memory, streams
+from morph.software.cuda import cudart, graphs, libraries, memory, questions, streams
 from morph.software.machine import Machine, started
 
 COLLECTIVES = "all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter"
@@ -42,6 +42,7 @@ def names(machine: Machine) -> dict[str, Any]:
         **cudart.names(),
         **libraries.settings(),
         **memory.names(machine),
+        **questions.names(),
     }
 
 

@@ -1,0 +1,19 @@
+"""What torch says of its kernels."""
+
+from __future__ import annotations
+
+import torch
+
+
+def test_an_operator_without_a_kernel_for_the_device_has_none() -> None:
+    ask = torch._C._dispatch_has_computed_kernel_for_dispatch_key
+    library = torch.library.Library("morph_questions", "DEF")
+    for name in ("of_the_host", "of_cuda", "of_all"):
+        library.define(f"{name}(Tensor x) -> Tensor")
+    library.impl("of_the_host", torch.neg, "CPU")
+    library.impl("of_cuda", torch.neg, "CUDA")
+    library.impl("of_all", torch.neg, "CompositeExplicitAutograd")
+    answers = [ask(f"morph_questions::{name}", "CUDA") for name in ("of_the_host", "of_cuda", "of_all")]
+    assert answers == [False, True, True]
+    assert ask("morph_questions::of_the_host", "CPU")
+    assert ask("aten::add.Tensor", "CUDA")
