@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -69,13 +70,30 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._record(func, args, kwargs, result)
         return result
 
-    def add(self, work: Callable[[], object]) -> None:
-        """Record work that is no operation of torch's, such as the launch of a kernel."""
+    def add(self, work: Callable[[], object], draws_on: int | None = None) -> None:
+        """Record work that is no operation of torch's, such as the launch of a kernel.
+
+        Args:
+            work: Does it.
+            draws_on: The device whose default generator it may draw from, if any.
+        """
 
         def run() -> None:
             work()
 
-        self._append(Step(run, (), {}, (None,), None, False))
+        state = None if draws_on is None else self._registered(generators.get_default_generator(draws_on))
+        self._append(Step(run, (), {}, (None,), state, False))
+
+    @contextmanager
+    def apart(self) -> Iterator[list[Step]]:
+        """Capture the work of a ``with`` block into steps of their own, which the caller has to replay."""
+        others, self.steps = self.steps, []
+        try:
+            with self:
+                yield self.steps
+            self._settle()
+        finally:
+            self.steps = others
 
     def add_kernel(self, kernel: Callable[..., object], arguments: tuple[Any, ...], results: Any) -> None:
         """Record a function that stands for one kernel; in a replay, it may read the device's values.
@@ -85,8 +103,8 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
             arguments: Its arguments.
             results: The tensors that each replay fills.
         """
-        outputs = tuple(self._bare(each) if isinstance(each, torch.Tensor) else None for each in results)
-        self._append(Step(kernel, tree_map(self._bare, arguments), {}, outputs, None, False))
+        outputs = tuple(self.bare(each) if isinstance(each, torch.Tensor) else None for each in results)
+        self._append(Step(kernel, tree_map(self.bare, arguments), {}, outputs, None, False))
 
     def finish(self) -> None:
         """Complete the steps, and put back the states of the generators."""
@@ -119,21 +137,21 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         outputs = []
         for value in tree_iter(result):
             new = isinstance(value, torch.Tensor) and value.untyped_storage()._cdata not in given
-            outputs.append(self._bare(value) if new else None)
+            outputs.append(self.bare(value) if new else None)
         writes = func._schema.is_mutable or any(output is not None for output in outputs)
         if (writes or func.namespace != "aten") and not foresight.only_allocates(func):
-            take = self._bare if foresight.is_copy(func) else self._read
+            take = self.bare if foresight.is_copy(func) else self._read
             bare = tree_map(take, args), tree_map(take, kwargs)
             state = self._default_state(func, result)
             self._append(Step(func, *bare, tuple(outputs), state, torch.is_grad_enabled()))
 
     def _read(self, value: Any) -> Any:
-        """Return an argument as ``_bare`` does, or the number that a kernel's launch reads on the host."""
+        """Return an argument as ``bare`` does, or the number that a kernel's launch reads on the host."""
         if isinstance(value, torch.Tensor) and value.is_cpu and not value.dim():
             return value.data.clone()
-        return self._bare(value)
+        return self.bare(value)
 
-    def _bare(self, value: Any) -> Any:
+    def bare(self, value: Any) -> Any:
         """Return an argument as a replay passes it: memory without history, a generator's current state."""
         if isinstance(value, torch.Tensor):
             return self._native.borrow(value.data, self._pool)
@@ -173,7 +191,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
         result, work = captured_works.results(func, args, self._settle)
         self._works.append(work)
-        bare = tree_map(self._bare, args), tree_map(self._bare, kwargs)
+        bare = tree_map(self.bare, args), tree_map(self.bare, kwargs)
         self.steps.append(Step(func, *bare, tuple(None for _ in tree_iter(result)), None, False))
         self._has_begun = True
         self._native.note_captured_work()

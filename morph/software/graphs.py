@@ -121,6 +121,7 @@ class Graph:
 
     def _begin(self, pool: pools.Id) -> None:
         self._hold(pool)
+        self._before = pools.Contents(self._device, pool)
         defaults = generators.of_all_devices()
         self._capture = Capture(pool, [*defaults, *self._generators])
         started().native.begin_capture()
@@ -137,6 +138,9 @@ class Graph:
             interruption.of_captures.end()
             started().native.end_pool(self._device, self._pool)
             capture.finish()
+            # what could not be foreseen ran, maybe in the memory of what the program gave up in the capture
+            self._before.put_back()
+            del self._before
         self._steps = capture.steps
         if not capture.steps:
             warnings.warn(EMPTY.format(started().quirks.title), stacklevel=5)

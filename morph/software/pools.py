@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import weakref
 from collections.abc import Iterator
@@ -20,6 +21,27 @@ _numbers = itertools.count(1)
 def new_id() -> Id:
     """Return two numbers that identify a pool."""
     return 0, next(_numbers)
+
+
+class Contents:
+    """What the memory in use of a pool holds at this moment.
+
+    Args:
+        device: The index of its device.
+        pool: The pool.
+    """
+
+    def __init__(self, device: int, pool: Id) -> None:
+        segments = started().native.memory_snapshot(False)
+        own = (each for each in segments if each["device"] == device and each["segment_pool_id"] == pool)
+        used = (block for each in own for block in each["blocks"] if block["state"] == "active_allocated")
+        places = ((block["address"], block["requested_size"]) for block in used)
+        self._bytes = {address: ctypes.string_at(address, size) for address, size in places}
+
+    def put_back(self) -> None:
+        """Write it to the same memory again."""
+        for address, content in self._bytes.items():
+            ctypes.memmove(address, content, len(content))
 
 
 class MemPool:

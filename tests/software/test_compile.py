@@ -128,9 +128,7 @@ def test_custom_operators_run_on_the_device():
 
 
 def test_shapes_may_change_and_memory_is_the_devices():
-    step = compiled(
-        lambda tensor: torch.cat([tensor, tensor * 2]) + tensor.shape[0], dynamic=True, mode="reduce-overhead"
-    )
+    step = compiled(lambda tensor: torch.cat([tensor, tensor * 2]) + tensor.shape[0], dynamic=True)
     for rows in (2, 5, 1 << 12):
         ones = torch.ones(rows, 64, device="cuda:1")
         before = torch.cuda.memory_allocated(1)
@@ -156,7 +154,7 @@ def test_devices_may_differ():
     assert (first.device.index, second.device.index, first.tolist()) == (0, 1, [2, 2, 2])
 
 
-@pytest.mark.parametrize("backend", ["eager", "aot_eager", "cudagraphs"])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_other_backends(backend):
     model = nn.Linear(2, 2).cuda()
     step, ones = compiled(model, backend=backend), torch.ones(1, 2, device="cuda")

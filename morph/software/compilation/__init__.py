@@ -6,12 +6,14 @@ import functools
 import hashlib
 import pathlib
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from morph.base.announcement import report
 from morph.base.errors import MorphError
 from morph.base.journal import Journal
 from morph.finders.finder import on_import
+from morph.software.compilation import judgement
 from morph.software.machine import started
 
 if TYPE_CHECKING:
@@ -30,11 +32,11 @@ def place(journal: Journal) -> None:
     Args:
         journal: Records every rebinding.
     """
+    judgement.place(journal)
     on_import("torch._inductor.codecache", lambda module: _tell_apart(module, journal), journal)
     on_import("torch._inductor.output_code", lambda module: _serve(module, journal), journal)
     on_import("torch._inductor.compile_fx", lambda module: _compile_for_host(module, journal), journal)
     on_import("torch._inductor.fx_passes.pad_mm", lambda module: _unpadded(module, journal), journal)
-    on_import("torch._dynamo.backends.cudagraphs", lambda module: _without_graphs(module, journal), journal)
 
 
 def _compile_for_host(compile_fx: Any, journal: Journal) -> None:
@@ -50,6 +52,8 @@ def _compile_for_host(compile_fx: Any, journal: Journal) -> None:
             obstacle = retargeting.obstacle(module)
             if obstacle:
                 return _uncompiled(module, obstacle)
+            with _whole():
+                return inner(module, inputs, *arguments, **options)
         return inner(module, inputs, *arguments, **options)
 
     @functools.wraps(generate)
@@ -61,7 +65,8 @@ def _compile_for_host(compile_fx: Any, journal: Journal) -> None:
         if not retargeting.concerns_device(module, inputs):
             return generate(module, inputs, checked, *arguments, **options)
         host, host_inputs, plan = retargeting.retarget(module, inputs)
-        compiled = generate(host, host_inputs, (), *arguments, **options)
+        with judgement.judging(module):
+            compiled = generate(host, host_inputs, (), *arguments, **options)
         setattr(compiled, PLAN, plan)
         return compiled
 
@@ -100,13 +105,13 @@ def _serve(output_code: Any, journal: Journal) -> None:
     complete, unwrap = compiled_graph.post_compile, constants.unwrap
 
     @functools.wraps(complete)
-    def post_compile(self: Any, inputs: Any, first: Any, second: Any) -> None:
+    def post_compile(self: Any, inputs: Any, first: Any, second: Any) -> Any:
         plan = vars(self).get(PLAN)
-        if plan is not None:
-            is_old = isinstance(first, output_code.BoxedBool)  # before torch 2.8
-            output_code.BoxedBool.disable(first if is_old else second["cudagraphs"])
-            self.current_callable = _around(self.current_callable, plan)
-        complete(self, inputs, first, second)
+        if plan is None:
+            return complete(self, inputs, first, second)
+        self.current_callable = _around(self.current_callable, plan, tuple(self.mutated_input_idxs))
+        with _whole():
+            return complete(self, inputs, first, second)
 
     @functools.wraps(unwrap)
     def unwrap_for_host(self: Any, graph: Any) -> dict[str, Any]:
@@ -116,18 +121,50 @@ def _serve(output_code: Any, journal: Journal) -> None:
         return {name: started().native.host_tensor(value) for name, value in values.items()}
 
     journal.set_attribute(compiled_graph, "post_compile", post_compile)
+    _give_constants(output_code, journal)
     journal.set_attribute(constants, "unwrap", unwrap_for_host)
 
 
-def _around(code: Callable[..., Any], plan: Plan) -> Callable[[Any], Any]:
-    from morph.software.compilation import excursions
+def _whole() -> AbstractContextManager[None]:
+    """Make inductor capture a graph whole or not at all: it would take a part for the CPU's, as all seem."""
+    from torch._inductor import config
+
+    whole: AbstractContextManager[None] = config.patch({"graph_partition": False})
+    return whole
+
+
+def _give_constants(output_code: Any, journal: Journal) -> None:
+    """Tell torch's trees of graphs of a graph's constants, which are the host's, as tensors of the device."""
+    finish = output_code.cudagraph_post_compile
+
+    @functools.wraps(finish)
+    def cudagraph_post_compile(inputs: Any, compiled: Any, graphs: Any, constants: Any, *rest: Any) -> None:
+        plan = vars(compiled).get(PLAN)
+        if plan is not None:
+            constants = {
+                name: started().native.device_tensor(value, plan.index) for name, value in constants.items()
+            }
+        finish(inputs, compiled, graphs, constants, *rest)
+
+    journal.set_attribute(output_code, "cudagraph_post_compile", cudagraph_post_compile)
+
+
+def _around(code: Callable[..., Any], plan: Plan, written: Sequence[int]) -> Callable[[Any], Any]:
+    from morph.software import capture
+    from morph.software.compilation import captured_code, excursions
 
     for excursion in plan.excursions:
         excursions.define(excursion)
     compiled = started().native.CompiledCode(code, plan.index, plan.devices, plan.returned)
 
+    draws_on = plan.index if any(map(excursions.is_random, plan.excursions)) else None
+
     def run(inputs: Any) -> Any:
-        return compiled(inputs if type(inputs) is list else list(inputs))
+        boxed = inputs if type(inputs) is list else list(inputs)
+        into = capture.current()
+        if into is None:
+            return compiled(boxed)
+        return captured_code.capture(compiled, boxed, written, draws_on, into)
 
     # else AOTAutograd wraps it in make_boxed_func, which passes the inputs one by one and keeps them alive
     run._boxed_call = True  # type: ignore[attr-defined]
@@ -159,14 +196,3 @@ def _version() -> str:
 def _unpadded(pad_mm: Any, journal: Journal) -> None:
     """Keep inductor from timing padded products on the device, as it does where triton has one."""
     journal.set_attribute(pad_mm, "has_triton", lambda: False)
-
-
-def _without_graphs(module: Any, journal: Journal) -> None:
-    """Make the backend that only records graphs run them instead: there are no launches to save."""
-
-    def run_as_it_is(model: Any, inputs: Sequence[Any]) -> Any:
-        from torch._dynamo.backends.debugging import aot_eager
-
-        return aot_eager(model, list(inputs))
-
-    journal.set_attribute(module, "cudagraphs", run_as_it_is)

@@ -11,6 +11,7 @@ from torch._ops import OpOverload
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
 
+from morph.software.compilation import captured_code
 from morph.software.compilation.fakes import HOST, is_on_device, twin
 from morph.software.machine import started
 
@@ -50,6 +51,11 @@ def is_needed(operator: OpOverload) -> bool:
     if torch.Tag.nondeterministic_seeded in operator.tags:
         return operator not in NOT_RANDOM
     return not torch._C._dispatch_has_computed_kernel_for_dispatch_key(operator.name(), "CPU")  # type: ignore[no-untyped-call]
+
+
+def is_random(excursion: Excursion) -> bool:
+    """Return whether an operator draws random numbers."""
+    return torch.Tag.nondeterministic_seeded in _find(excursion.operator).tags
 
 
 @functools.cache
@@ -108,8 +114,13 @@ def _runner(original: OpOverload, excursion: Excursion) -> Any:
     fresh = not any(each.alias_info for each in original._schema.arguments)
     function = _finished(original) if original.namespace in COLLECTIVES else original
 
+    def call(*arguments: Any, **options: Any) -> Any:
+        return captured_code.call(function, arguments, options, not fresh)
+
+    called = function if original.namespace == "aten" else call  # what may be in Python
+
     def run(*arguments: Any, **options: Any) -> Any:
-        return native.call_on_device(function, arguments, options, index, host, fresh)
+        return native.call_on_device(called, arguments, options, index, host, fresh)
 
     return run
 

@@ -100,6 +100,8 @@ def _pools(native: Any) -> dict[str, Any]:
 def _tensors(native: Any) -> dict[str, Any]:
     return {
         "_has_Standard_Deleter": native.has_standard_deleter,
+        "_set_storage_access_error_msg": native.forbid_tensor,
+        "_set_storage_data_ptr_access_error_msg": native.forbid_storage,
         "_tensors_data_ptrs_at_indices_equal": lie_at,
         "_construct_CUDA_Tensor_From_Storage_And_Metadata": tensor_on,
     }

@@ -81,8 +81,21 @@ class Adoption {
   c10::Storage taken(const c10::Storage& storage) {
     for (auto& [mine, devices] : taken_)
       if (mine.is_alias_of(storage)) return devices;
-    taken_.emplace_back(storage, lasting_view(storage, device_, allocator()));
+    taken_.emplace_back(storage, owner_instead_of(storage));
     return taken_.back().second;
+  }
+
+  // It owns its memory as what the allocator gave does, since torch frees the results of graphs by it. The host's
+  // storage becomes a view that keeps it.
+  c10::Storage owner_instead_of(const c10::Storage& storage) const {
+    c10::DataPtr& memory = storage.unsafeGetStorageImpl()->_mutable_data_ptr_no_checks();
+    if (memory.get_deleter() != &free_device_memory) return lasting_view(storage, device_, allocator());
+    void* start = memory.release_context();
+    c10::Storage owner(c10::make_intrusive<c10::StorageImpl>(
+        c10::StorageImpl::use_byte_size_t(), storage.sym_nbytes(),
+        c10::DataPtr(start, start, &free_device_memory, device_), allocator(), true));
+    memory = c10::DataPtr(start, new c10::Storage(owner), &let_go, c10::Device(c10::kCPU));
+    return owner;
   }
 
   Tensor copy(const Tensor& host) const {
@@ -138,6 +151,13 @@ class CompiledCode {
     return outputs;
   }
 
+  // The same with tensors of the host, which the code returns too.
+  py::object run(py::list hosts) const {
+    OnDevice on{c10::DeviceIndex(index_)};
+    TakingFrom taking{c10::DeviceIndex(index_)};
+    return code_(std::move(hosts));
+  }
+
  private:
   struct Kept {
     py::object input, host;
@@ -158,12 +178,6 @@ class CompiledCode {
       hosts.append(tensor ? py::cast(to_host(*tensor)) : py::reinterpret_borrow<py::object>(value));
     }
     return hosts;
-  }
-
-  py::object run(py::list hosts) const {
-    OnDevice on{c10::DeviceIndex(index_)};
-    TakingFrom taking{c10::DeviceIndex(index_)};
-    return code_(std::move(hosts));
   }
 
   static py::object output(py::handle value, int index, std::map<int, Adoption>& adoptions) {
@@ -225,10 +239,15 @@ py::object call_on_device(const py::object& function, const py::tuple& arguments
 
 void bind_compiled_code(py::module_& module) {
   module.def("host_tensor", [](py::handle tensor) { return each_tensor(tensor, to_host); });
+  module.def("device_tensor", [](py::handle tensor, int index) {
+    Adoption adoption(device(c10::DeviceIndex(index)));
+    return each_tensor(tensor, [&](const Tensor& host) { return adoption.to_device(host); });
+  });
   module.def("call_on_device", &call_on_device);
   py::class_<CompiledCode>(module, "CompiledCode")
       .def(py::init<py::object, int, std::vector<int>, std::vector<int>>())
-      .def("__call__", &CompiledCode::call);
+      .def("__call__", &CompiledCode::call)
+      .def("run", &CompiledCode::run);
 }
 
 }  // namespace software

@@ -228,6 +228,12 @@ static void bind_checkpoints(py::module& module) {
     put_back(state, storages_at(stale), storages_at(owners));
   });
   module.def("free_and_disown", [](size_t storage) { free_and_disown(storages_at({storage})[0]); });
+  module.def("forbid_tensor", [](const at::Tensor& tensor, std::string message) {
+    tensor.unsafeGetTensorImpl()->release_storage_and_set_meta_custom_data_ptr_error_msg_(std::move(message));
+  });
+  module.def("forbid_storage", [](size_t storage, std::string message) {
+    storages_at({storage})[0]->release_data_and_set_meta_custom_data_ptr_error_msg_(std::move(message));
+  });
 }
 
 void bind_pools(py::module& module) {
