@@ -221,6 +221,26 @@ def test_work_of_the_host_keeps_a_graph_from_being_captured():
     assert any("skipping cudagraphs due to cpu device" in each for each in messages)
 
 
+def test_numbers_and_empty_tensors_of_the_host_keep_no_graph_from_being_captured():
+    step = compiled(lambda tensor: (tensor * torch.tensor(2.0), torch.tensor([])))
+    for _ in range(3):
+        mine, empty = step(torch.ones(2, device="cuda"))
+        assert (mine.tolist(), empty.device.type) == ([2, 2], "cpu")
+    assert skips() == 0
+    assert len(graphs()) == 1
+
+
+def test_outputs_that_share_memory_outlive_the_capture_of_the_next_graph():
+    halves = compiled(lambda tensor: (tensor * 2).chunk(2))
+    later = torch.compile(lambda tensor: tensor + 1, mode="reduce-overhead")
+    ones = torch.ones(4, device="cuda")
+    for _ in range(4):
+        torch.compiler.cudagraph_mark_step_begin()
+        first, second = halves(ones)
+        third = later(first)
+        assert [each.tolist() for each in (first, second, third)] == [[2, 2], [2, 2], [3, 3]]
+
+
 def test_several_devices_keep_a_graph_from_being_captured():
     step = compiled(lambda first, second: (first + 1, second + 1))
     with said() as messages:

@@ -78,8 +78,20 @@ def _first_nodes(module: fx.GraphModule) -> dict[torch.device, fx.Node]:
     """Return the devices that a graph works on, each with its first node; an unused input is on none."""
     found: dict[torch.device, fx.Node] = {}
     for node in module.graph.nodes:
-        if node.op == "call_function" or (node.op == "placeholder" and node.users):
+        computes = node.op == "call_function" and not _is_moved(node)
+        if computes or (node.op == "placeholder" and node.users):
             for value in pytree.tree_leaves(node.meta.get("val")):
-                if isinstance(value, torch.Tensor):
+                if isinstance(value, torch.Tensor) and not (computes and _is_empty(value)):
                     found.setdefault(value.device, node)
     return found
+
+
+def _is_empty(tensor: torch.Tensor) -> bool:
+    return any(isinstance(size, int) and size == 0 for size in tensor.shape)
+
+
+def _is_moved(node: fx.Node) -> bool:
+    """Return whether inductor makes a tensor on the device where the graph makes it on the host."""
+    if node.all_input_nodes or not node.users:
+        return False
+    return all(any(map(is_on_device, pytree.tree_leaves(user.meta.get("val")))) for user in node.users)

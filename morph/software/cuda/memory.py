@@ -92,7 +92,10 @@ def _pools(native: Any) -> dict[str, Any]:
         "_cuda_releasePool": native.let_go_of_pool,
         "_cuda_checkPoolLiveAllocations": holds_just,
         "_cuda_getCheckpointState": native.pool_state,
-        "_cuda_setCheckpointPoolState": lambda index, *state: native.put_back_pool(*state),
+        # two outputs may share a storage
+        "_cuda_setCheckpointPoolState": lambda index, state, stale, owners: native.put_back_pool(
+            state, stale, list(dict.fromkeys(owners))
+        ),
         "_free_And_Remove_DeleterFn": native.free_and_disown,
     }
 
