@@ -17,6 +17,7 @@ UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": GIB, "TiB": 1 << 40}
 MOST_DEVICES = 64  # c10 numbers the devices of one kind with a signed byte, and torch.cuda expects no more
 LEAST_MEMORY = 32 << 20  # room for the allocator's smallest segments
 ROUND = 2 << 20  # the allocator's pages
+CPP, TRITON = LANGUAGES = "cpp", "triton"  # what inductor generates
 TOOLKIT = "13.0"  # the version of CUDA where torch was built without it
 
 
@@ -121,6 +122,18 @@ def parse_memory(text: str, source: str = variables.DEVICE_MEMORY) -> int:
             source, f"a device cannot have {text} of memory: the host has {most / GIB:.1f}GiB"
         )
     return wanted // ROUND * ROUND
+
+
+def inductor() -> str:
+    """Return the language of the code that inductor generates for the device, ``"cpp"`` or ``"triton"``.
+
+    Raises:
+        SettingsError: If the environment variable names neither.
+    """
+    language = variables.read(variables.INDUCTOR) or CPP
+    if language not in LANGUAGES:
+        raise SettingsError(variables.INDUCTOR, f"inductor generates cpp or triton here, not {language!r}")
+    return language
 
 
 def _processes() -> int:

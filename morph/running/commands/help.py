@@ -63,6 +63,7 @@ environment:
                    the same as the options, which come first
   MORPH_QUIET      "1" is the same as --quiet
   MORPH_PACKAGES   the packages that see CUDA, beside the program; else all do
+  MORPH_INDUCTOR   "triton" has torch.compile make kernels in Triton on the CPU
   MORPH_CACHE      the folder for compiled parts, instead of ~/.cache/morph
   MORPH_SEAM       "python" does without the compiled part, and is slower
   MORPH_STARTUP    "0" keeps morph out of one Python of an enabled environment

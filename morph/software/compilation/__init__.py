@@ -1,4 +1,4 @@
-"""``torch.compile`` on the software device: inductor compiles for the CPU, on the same memory."""
+"""``torch.compile`` on the software device: inductor compiles for the CPU, or generates kernels in Triton."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from morph.base.announcement import report
 from morph.base.errors import MorphError
 from morph.base.journal import Journal
 from morph.finders.finder import on_import
-from morph.software.compilation import judgement
+from morph.software import settings
+from morph.software.compilation import judgement, kernels
 from morph.software.machine import started
 
 if TYPE_CHECKING:
@@ -32,10 +33,16 @@ def place(journal: Journal) -> None:
     Args:
         journal: Records every rebinding.
     """
+    language = settings.inductor()
     judgement.place(journal)
-    on_import("torch._inductor.codecache", lambda module: _tell_apart(module, journal), journal)
+    on_import("torch._inductor.codecache", lambda module: _tell_apart(module, language, journal), journal)
+    on_import("torch._inductor.async_compile", lambda module: _without_workers(module, journal), journal)
     on_import("torch._inductor.output_code", lambda module: _serve(module, journal), journal)
-    on_import("torch._inductor.compile_fx", lambda module: _compile_for_host(module, journal), journal)
+    if language == settings.TRITON:
+        kernels.place(journal)
+    else:
+        on_import("torch._inductor.compile_fx", lambda module: _compile_for_host(module, journal), journal)
+    on_import("torch._inductor.compile_fx", lambda module: _refuse_libraries(module, journal), journal)
     on_import("torch._inductor.fx_passes.pad_mm", lambda module: _unpadded(module, journal), journal)
 
 
@@ -48,7 +55,6 @@ def _compile_for_host(compile_fx: Any, journal: Journal) -> None:
         from morph.software.compilation import retargeting
 
         if retargeting.concerns_device(module, inputs):
-            _refuse_ahead_of_time()
             obstacle = retargeting.obstacle(module)
             if obstacle:
                 return _uncompiled(module, obstacle)
@@ -72,6 +78,20 @@ def _compile_for_host(compile_fx: Any, journal: Journal) -> None:
 
     journal.set_attribute(compile_fx, "_compile_fx_inner", compile_graph)
     journal.set_attribute(compile_fx, "fx_codegen_and_compile", generate_code)
+
+
+def _refuse_libraries(compile_fx: Any, journal: Journal) -> None:
+    inner = compile_fx._compile_fx_inner
+
+    @functools.wraps(inner)
+    def compile_graph(module: Any, inputs: Sequence[Any], *arguments: Any, **options: Any) -> Any:
+        from morph.software.compilation import retargeting
+
+        if retargeting.concerns_device(module, inputs):
+            _refuse_ahead_of_time()
+        return inner(module, inputs, *arguments, **options)
+
+    journal.set_attribute(compile_fx, "_compile_fx_inner", compile_graph)
 
 
 def _refuse_ahead_of_time() -> None:
@@ -108,6 +128,9 @@ def _serve(output_code: Any, journal: Journal) -> None:
     def post_compile(self: Any, inputs: Any, first: Any, second: Any) -> Any:
         plan = vars(self).get(PLAN)
         if plan is None:
+            if "cuda" in self.device_types:  # kernels in Triton are not captured
+                is_old = isinstance(first, output_code.BoxedBool)  # before torch 2.8
+                output_code.BoxedBool.disable(first if is_old else second["cudagraphs"])
             return complete(self, inputs, first, second)
         self.current_callable = _around(self.current_callable, plan, tuple(self.mutated_input_idxs))
         with _whole():
@@ -171,7 +194,7 @@ def _around(code: Callable[..., Any], plan: Plan, written: Sequence[int]) -> Cal
     return run
 
 
-def _tell_apart(codecache: Any, journal: Journal) -> None:
+def _tell_apart(codecache: Any, language: str, journal: Journal) -> None:
     """Make inductor's caches distinguish a graph for the software device from one for a GPU."""
     details = codecache.FxGraphHashDetails
     initialise = details.__init__
@@ -179,7 +202,7 @@ def _tell_apart(codecache: Any, journal: Journal) -> None:
     @functools.wraps(initialise)
     def __init__(self: Any, *arguments: Any, **options: Any) -> None:
         initialise(self, *arguments, **options)
-        self.morph_version = _version()
+        self.morph_version = _version(), language
 
     journal.set_attribute(details, "__init__", __init__)
     # it looks for tensors on the CPU, and only with one of them is the number of threads part of the key
@@ -191,6 +214,16 @@ def _version() -> str:
     """Return a name for this way of compiling, whose results inductor keeps across processes."""
     sources = sorted(pathlib.Path(__file__).parent.glob("*.py"))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+
+
+def _without_workers(async_compile: Any, journal: Journal) -> None:
+    """Keep inductor from starting workers, in which it compiles kernels in Triton alone, and has no device.
+
+    ``SubprocPool`` starts them with the ``sys.path`` of ``python_subprocess_env`` as PYTHONPATH (torch 2.13),
+    and morph is not there.
+    """
+    journal.set_attribute(async_compile.AsyncCompile, "use_process_pool", classmethod(lambda owner: False))
+    journal.set_attribute(async_compile.AsyncCompile, "warm_pool", classmethod(lambda owner: None))
 
 
 def _unpadded(pad_mm: Any, journal: Journal) -> None:
