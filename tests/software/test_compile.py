@@ -1,6 +1,7 @@
 """`torch.compile` on the software device: compiled code gives the results of eager code, in device memory."""
 
 import copy
+import itertools
 import warnings
 
 import pytest
@@ -177,6 +178,24 @@ def test_a_type_that_inductor_has_no_word_for_on_the_cpu():
     scales = torch.tensor([0.5, 1, 8], device="cuda")
     exponents = compiled(lambda x: x.to(torch.float8_e8m0fnu).view(torch.uint8) + 1)(scales)
     assert exponents.tolist() == [127, 128, 131]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+def test_a_fake_convolution_has_the_strides_of_a_real_one(dimensions, transposed):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    convolve = getattr(F, f"conv_transpose{dimensions}d" if transposed else f"conv{dimensions}d")
+    last = {2: torch.channels_last, 3: torch.channels_last_3d}.get(dimensions, torch.contiguous_format)
+    image, weight = torch.randn(2, 3, *[8] * dimensions), torch.randn(3, 3, *[2] * dimensions)
+    for formats in itertools.product((torch.contiguous_format, last), repeat=2):
+        pair = [
+            each.cuda().to(memory_format=format)
+            for each, format in zip((image, weight), formats, strict=True)
+        ]
+        with FakeTensorMode() as mode:
+            fake = convolve(*map(mode.from_tensor, pair))
+        assert fake.stride() == convolve(*pair).stride()
 
 
 def test_ahead_of_time_is_refused_by_name():

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from morph.base.announcement import report
 from morph.base.errors import MorphError
 from morph.base.journal import Journal
@@ -35,6 +37,7 @@ def place(journal: Journal) -> None:
     """
     language = settings.inductor()
     judgement.place(journal)
+    on_import("torch._subclasses.fake_impls", lambda module: _foretell_formats(journal), journal)
     on_import("torch._inductor.codecache", lambda module: _tell_apart(module, language, journal), journal)
     on_import("torch._inductor.async_compile", lambda module: _without_workers(module, journal), journal)
     on_import("torch._inductor.output_code", lambda module: _serve(module, journal), journal)
@@ -44,6 +47,20 @@ def place(journal: Journal) -> None:
         on_import("torch._inductor.compile_fx", lambda module: _compile_for_host(module, journal), journal)
     on_import("torch._inductor.compile_fx", lambda module: _refuse_libraries(module, journal), journal)
     on_import("torch._inductor.fx_passes.pad_mm", lambda module: _unpadded(module, journal), journal)
+
+
+def _foretell_formats(journal: Journal) -> None:
+    """Give a fake convolution the strides of the CPU's; torch 2.13 says contiguous without cuDNN."""
+    determine = torch._C._conv_determine_backend_memory_format
+
+    def determine_format(source: torch.Tensor, weight: torch.Tensor, backend: Any) -> torch.memory_format:
+        from morph.software.compilation import fakes
+
+        if fakes.is_on_device(source):
+            return fakes.format_of_convolution(source, weight)
+        return determine(source, weight, backend)
+
+    journal.set_attribute(torch._C, "_conv_determine_backend_memory_format", determine_format)
 
 
 def _compile_for_host(compile_fx: Any, journal: Journal) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch._prims_common import suggest_memory_format
 from torch._subclasses.fake_tensor import FakeTensor, in_kernel_invocation_manager
 
 from morph.software.machine import started
@@ -21,3 +22,9 @@ def twin(fake: FakeTensor, device: torch.device) -> FakeTensor:
     with in_kernel_invocation_manager(fake.fake_mode):
         meta = torch.ops.aten.alias.default(fake)
     return FakeTensor(fake.fake_mode, meta, device)
+
+
+def format_of_convolution(source: torch.Tensor, weight: torch.Tensor) -> torch.memory_format:
+    """Return the format of what a convolution returns: channels last where one of the two is so."""
+    first = suggest_memory_format(source)
+    return suggest_memory_format(weight) if first == torch.contiguous_format else first
