@@ -9,8 +9,6 @@ from typing import Any
 
 import torch
 
-from morph.backends import vendor_module
-
 
 def device_memory_used(device: Any = None) -> int:
     """Implement ``torch.cuda.device_memory_used(device)``.
@@ -21,7 +19,7 @@ def device_memory_used(device: Any = None) -> int:
     Returns:
         Bytes in use on the device, by all processes.
     """
-    free, total = vendor_module().mem_get_info(device)
+    free, total = torch.cuda.mem_get_info(device)
     return int(total - free)
 
 

@@ -10,7 +10,7 @@ import torch
 
 from morph import software
 from morph.activation import building, configuration
-from morph.backends import Backend, counting, environment, is_installed, visibility
+from morph.backends import Backend, counting, environment, is_installed, resolve, visibility
 from morph.backends.tables import table
 from morph.backends.tables.rows import Facts
 from morph.base import announcement
@@ -66,7 +66,7 @@ def choose(name: str | None, journal: Journal, report: Report, size: Size | None
     if name is not None:
         backend = Backend(table.load(name))
         environment.carry(backend.table, journal, report)
-        absence = why_absent(backend)
+        absence = why_absent(backend, journal)
         if absence:
             raise AbsentBackendError(name, absence)
         return _software(backend, journal, size)
@@ -116,7 +116,7 @@ def _first_present(journal: Journal, report: Report) -> Backend:
     for backend in map(Backend, map(table.load, installed)):
         attempt, said = Journal(), list[str]()
         environment.carry(backend.table, attempt, said.append)
-        absence = why_absent(backend)
+        absence = why_absent(backend, attempt)
         if absence is None:
             journal.on_undo(attempt.undo)
             for line in said:
@@ -127,24 +127,34 @@ def _first_present(journal: Journal, report: Report) -> Backend:
     return Backend(table.load(CPU))
 
 
-def why_absent(backend: Backend) -> str | None:
+def why_absent(backend: Backend, journal: Journal) -> str | None:
     """Return why ``backend`` cannot be used on this machine, or None if its device is available.
 
-    Imports the vendor's package, and survives any exception from it.
+    Loads the vendor's package, and survives any exception from it.
+
+    Args:
+        backend: The backend.
+        journal: Records what the table's ``loader`` rebinds in the vendor's package.
     """
     if backend.table.facts.software:
         return None
     if not is_installed(backend.table.facts):
         return _not_installed(backend)
     try:
-        if backend.vendor:
-            importlib.import_module(backend.vendor)
+        _load(backend.table.facts, journal)
         return None if counting.count(backend) else f"{backend.module} sees no device"
     except counting.DeviceCountError as error:
         return f"{backend.vendor or backend.module} fails to load: {error}"
     except (Exception, SystemExit) as error:  # whatever it raises, `import torch` must survive it
         name, first = backend.vendor or backend.module, str(error).strip().partition("\n")[0]
         return f"{name} fails to load: {type(error).__name__}: {first}"
+
+
+def _load(facts: Facts, journal: Journal) -> None:
+    if facts.loader:
+        resolve(facts.loader.replace(":", "."))(journal)
+    elif facts.vendor:
+        importlib.import_module(facts.vendor)
 
 
 def _not_installed(backend: Backend) -> str:

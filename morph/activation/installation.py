@@ -129,6 +129,8 @@ def _work_around(opened: Seam, backend: Backend) -> None:
         opened.leave_out_formats(
             facts.formatless, f"{facts.name} has no channels_last: tensors stay contiguous"
         )
+    if facts.host_kernels:
+        opened.compute_rest_on_host()
     if facts.unreduced:
         dtypes = " and ".join(facts.unreduced)
         saying = f"{facts.collective} reduces no {dtypes}: it is gathered, and reduced on the host"

@@ -45,7 +45,9 @@ class _Following:
         self._changes, self._hooks = Journal(), Journal()
         self._is_writing = False
         others = table.environment.values()
-        self._targets = dict.fromkeys(each.target for each in others if each.target not in ("", each.name))
+        self._targets = dict.fromkeys(
+            each.target for each in others if each.default or each.target not in ("", each.name)
+        )
 
     def begin(self) -> None:
         self._renew()
@@ -115,6 +117,8 @@ class _Following:
 
     def _value_of(self, target: str) -> str:
         for variable in self._table.environment.values():
+            if variable.default and variable.target == target:
+                return variable.default
             value = os.environ.get(variable.name)
             if variable.target == target and value and variable.unless not in os.environ:
                 kept = variable.split(value)[0]

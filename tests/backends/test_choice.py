@@ -76,7 +76,7 @@ def test_a_vendor_without_a_device_is_passed_over(platform: Platform, tmp_path: 
 @pytest.mark.parametrize(
     ("backend", "source", "error", "message"),
     [
-        ("tpu", "", "UnknownBackendError", "there is no backend 'tpu'; the backends are "),
+        ("hpu", "", "UnknownBackendError", "there is no backend 'hpu'; the backends are "),
         ("npu", "raise OSError('no libhccl.so')", "AbsentBackendError", "torch_npu fails to load: OSError"),
     ],
 )
@@ -127,7 +127,9 @@ def test_visible_devices_are_carried_to_the_vendor(
 
 def test_only_the_chosen_backend_says_what_it_ignores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "is_installed", lambda facts: True)
-    monkeypatch.setattr(choice, "why_absent", lambda backend: None if backend.name == "mlu" else "absent")
+    monkeypatch.setattr(
+        choice, "why_absent", lambda backend, journal: None if backend.name == "mlu" else "absent"
+    )
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-8932f937")
     journal, said = Journal(), list[str]()
     assert choice.choose(None, journal, said.append).name == "mlu"

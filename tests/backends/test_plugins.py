@@ -80,8 +80,8 @@ def test_its_package_and_its_device_are_looked_for(environment: FreshEnvironment
         "morph: backend 'madeup' cannot be used: the package torch_madeup is not installed; "
         "python -m morph --rehearse madeup needs no device\n"
     )
-    unknown = run(environment, "--backend", "tpu", "-c", "import torch")
-    assert re.search("there is no backend 'tpu'; the backends are .*madeup, mlu, ", unknown.stderr)
+    unknown = run(environment, "--backend", "hpu", "-c", "import torch")
+    assert re.search("there is no backend 'hpu'; the backends are .*madeup, mlu, ", unknown.stderr)
 
 
 def test_nobody_looks_for_it_who_names_another(environment: FreshEnvironment) -> None:

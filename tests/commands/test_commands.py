@@ -36,7 +36,7 @@ def test_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert f"\n  {name} " in capsys.readouterr().out
 
 
-NO_BACKEND = "there is no backend 'tpu'; the backends are "
+NO_BACKEND = "there is no backend 'hpu'; the backends are "
 NO_FILE = "there is no file or folder 'absent.py' to scan"
 
 
@@ -45,11 +45,11 @@ NO_FILE = "there is no file or folder 'absent.py' to scan"
     [
         ("check absent.py", NO_FILE),
         ("check -p no_such_package", "there is no package 'no_such_package' to scan"),
-        ("check --backend tpu .", NO_BACKEND),
+        ("check --backend hpu .", NO_BACKEND),
         ("check --sarif no/such/folder.sarif .", "cannot write no/such/folder.sarif: No such "),
-        ("coverage --backend tpu", NO_BACKEND),
+        ("coverage --backend hpu", NO_BACKEND),
         ("coverage transformer_engine", "morph serves no 'transformer_engine'; it serves torch.cuda, "),
-        ("explain torch.cuda.Stream --backend tpu", NO_BACKEND),
+        ("explain torch.cuda.Stream --backend hpu", NO_BACKEND),
         ("port absent.py", NO_FILE),
         ("surface compare torch_npu-1 torch_npu-2.13.0", "there is no recorded surface 'torch_npu-1'; there"),
         ("surface record torch_nowhere", "no table lists the modules of torch_nowhere; name them"),

@@ -144,7 +144,7 @@ def test_isolated_interpreters_are_told_nothing_by_their_surroundings(home: Home
 
 
 def test_a_variable_that_cannot_be_meant(home: Home) -> None:
-    for variable, value in {"MORPH_PACKAGES": "a-b", "MORPH_SCOPE": "[1]", "MORPH_BACKEND": "tpu"}.items():
+    for variable, value in {"MORPH_PACKAGES": "a-b", "MORPH_SCOPE": "[1]", "MORPH_BACKEND": "hpu"}.items():
         done = home.run("-m", "morph", "-c", "pass", environment={variable: value})
         assert done.returncode == 2
         assert done.stderr.startswith(f"morph: {variable}: ")

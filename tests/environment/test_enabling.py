@@ -73,8 +73,8 @@ def test_options_become_the_environments_configuration(environment: FreshEnviron
     assert there(environment) == set(NAMES)
     assert "morph.toml" in record(environment).read_text()
 
-    (line,) = morph(environment, "enable", "--backend", "tpu", status=2)
-    assert line.startswith("morph: there is no backend 'tpu'; ")
+    (line,) = morph(environment, "enable", "--backend", "hpu", status=2)
+    assert line.startswith("morph: there is no backend 'hpu'; ")
     (line,) = morph(environment, "enable", "--package", "sam-2", status=2)
     assert line.startswith("morph: --package: packages: 'sam-2' should be the name of a top-level package")
 

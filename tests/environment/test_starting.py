@@ -119,7 +119,7 @@ def test_what_breaks_later_is_one_line_and_the_import_goes_on(environment: Fresh
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ("backend = 'tpu'", "morph.toml:1: backend: there is no backend 'tpu'; "),
+        ("backend = 'hpu'", "morph.toml:1: backend: there is no backend 'hpu'; "),
         ("backend = 1", "morph.toml:1: backend: 1 should be the name of a backend"),
         ("backend =", "morph.toml:1: not TOML: "),
     ],

@@ -20,9 +20,9 @@ def run(platform: Platform, *arguments: object, **environment: str) -> subproces
 @pytest.mark.parametrize(
     ("arguments", "environment", "said"),
     [
-        (["--backend", "tpu", "-c", "pass"], {}, "there is no backend 'tpu'; the backends are "),
-        (["-c", "pass"], {"MORPH_BACKEND": "tpu"}, "there is no backend 'tpu'; the backends are "),
-        (["--rehearse", "tpu", "-c", "pass"], {}, "there is no backend 'tpu'; the backends are "),
+        (["--backend", "hpu", "-c", "pass"], {}, "there is no backend 'hpu'; the backends are "),
+        (["-c", "pass"], {"MORPH_BACKEND": "hpu"}, "there is no backend 'hpu'; the backends are "),
+        (["--rehearse", "hpu", "-c", "pass"], {}, "there is no backend 'hpu'; the backends are "),
         (
             ["no_such_script.py"],
             {},

@@ -7,13 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from morph.aliases.adapters import memory
-from morph.backends import vendor_module
 from morph.backends.refusal import lacks
 
 _HISTORY = ("context", "stacks", "max_entries", "clear_history", "skip_actions")
 _UNCOUNTED = "its allocator counts allocated, reserved, active and requested bytes"
-_METRICS = {"Allocated": "allocated", "Active": "active", "Requested": "requested", "Reserved": "reserved"}
-_COLUMNS = {"Cur Usage": "current", "Peak Usage": "peak", "Tot Alloc": "allocated", "Tot Freed": "freed"}
 
 
 class Statistics(collections.OrderedDict[str, Any]):
@@ -29,34 +26,6 @@ class Statistics(collections.OrderedDict[str, Any]):
 def memory_stats(target: Callable[[Any], dict[str, Any]], device: Any = None) -> Statistics:
     """Implement ``torch.cuda.memory_stats(device)``."""
     return Statistics(target(device))
-
-
-def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
-    """Implement ``torch.cuda.memory_summary(device)``.
-
-    Args:
-        device: The device; None is the current one.
-        abbreviated: Whether the pools of large and small blocks are left out.
-
-    Returns:
-        A table of the allocator's statistics in KiB.
-    """
-    vendor = vendor_module()
-    index = vendor._get_device_index(device, optional=True)
-    stats = vendor.memory_stats(index)
-    title = f"PyTorch XPU memory summary, device ID {index}"
-    rows = [_row("Metric", _COLUMNS)]
-    for metric, key in _METRICS.items():
-        for pool in ("all",) if abbreviated else ("all", "large_pool", "small_pool"):
-            label = f"{metric} memory" if pool == "all" else f"  from {pool.replace('_', ' ')}"
-            figures = [stats.get(f"{key}_bytes.{pool}.{kind}", 0) for kind in _COLUMNS.values()]
-            rows.append(_row(label, [f"{figure >> 10} KiB" for figure in figures]))
-    rule = "=" * len(rows[0])
-    return "\n".join([rule, title.center(len(rule)), rule, *rows, rule]) + "\n"
-
-
-def _row(label: str, cells: Any) -> str:
-    return " | ".join([f"{label:<18}", *(f"{cell:>14}" for cell in cells)])
 
 
 def record_memory_history(

@@ -53,6 +53,7 @@ class Facts(NamedTuple):
     process_group: str = ""
     surface: str = ""
     vendor: str = ""
+    loader: str = ""
     distribution: str = ""
     install: str = ""
     built: str = ""
@@ -69,6 +70,7 @@ class Facts(NamedTuple):
     formatless: tuple[str, ...] = ()
     unreduced: tuple[str, ...] = ()
     sparse_products: str = ""
+    host_kernels: bool = False
 
 
 class Table(NamedTuple):

@@ -14,7 +14,8 @@ _BETWEEN_SETTINGS = re.compile(
 )  # the powers of two of "roundup_power2_divisions:[256:1,>:2]"
 _NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 _FORMS = (
-    "the vendor's variable, { variable, values }, { variable, settings, unless }, { ignored } or { needless }"
+    "the vendor's variable, { variable, values }, { variable, settings, unless }, { ignored }, { needless } "
+    "or { default }"
 )
 
 
@@ -29,6 +30,7 @@ class Variable(NamedTuple):
         unless: A variable beside the target that, if set, keeps the target from being set.
         ignored: Why it has no meaning for the vendor; reported to a user who sets it.
         needless: Why nothing has to be done about it.
+        default: The value of a variable of the vendor's own, unless the user sets it.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Variable(NamedTuple):
     unless: str = ""
     ignored: str = ""
     needless: str = ""
+    default: str = ""
 
     def split(self, value: str) -> tuple[str, str]:
         """Return the part of ``value`` that the vendor's variable takes, in its words, and the rest."""
@@ -78,7 +81,7 @@ def _variable(name: str, entry: Any, fail: Fail) -> Variable:
     for key, value in fields.items():
         if not _is_well_formed(key, value):
             fail(name, f"{key} = {value!r} is malformed")
-    target = fields.get("variable", "")
+    target = fields.get("variable", name if "default" in fields else "")
     others = {key: value for key, value in fields.items() if key != "variable"}
     return Variable(name, target, **{**others, "settings": tuple(others.get("settings", ()))})
 
@@ -90,6 +93,7 @@ _KEYS = (
     {"variable", "settings", "unless"},
     {"ignored"},
     {"needless"},
+    {"default"},
 )
 
 

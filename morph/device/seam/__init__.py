@@ -62,6 +62,9 @@ class Seam(Protocol):
             saying: The line that is said when that happens first.
         """
 
+    def compute_rest_on_host(self) -> None:
+        """Compute the operators on the host that the vendor has no kernel for; a line says so once for each."""
+
     def disengage(self) -> None:
         """Put everything back that ``engage`` changed."""
 

@@ -26,6 +26,7 @@ constexpr Part parts[] = {
     {[] {}, disengage_views},
     {[] {}, disengage_formats},
     {[] {}, disengage_reductions},
+    {[] {}, disengage_host},
 };
 
 std::vector<Part> engaged;
@@ -101,6 +102,13 @@ PyObject* work_around(PyObject*, PyObject* arguments) {
   });
 }
 
+PyObject* fall_back(PyObject*, PyObject*) {
+  return guarded([] {
+    compute_rest_on_host();
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* disengage(PyObject*, PyObject*) {
   return guarded([] {
     take_out();
@@ -129,6 +137,7 @@ PyMethodDef functions[] = {
     {"leave_out_formats", work_around<leave_out_formats>, METH_VARARGS,
      "Has operators compute without the memory formats that they refuse."},
     {"reduce_on_host", work_around<reduce_on_host>, METH_VARARGS, "Has collectives reduce dtypes on the host."},
+    {"compute_rest_on_host", fall_back, METH_NOARGS, "Has the host compute what the device has no kernel for."},
     {"disengage", disengage, METH_NOARGS, "Puts everything back."},
     {"caught", caught, METH_NOARGS, "The calls that came through, by operator name."},
     {nullptr, nullptr, 0, nullptr},

@@ -20,6 +20,7 @@ class NativeSeam:
         self.engage, self.disengage, self.caught = module.engage, module.disengage, module.caught
         self.expect_devices, self.reduce_on_host = module.expect_devices, module.reduce_on_host
         self.leave_out_formats = module.leave_out_formats
+        self.compute_rest_on_host = module.compute_rest_on_host
 
     def answer_by_caller(self, views: Views) -> None:
         """Let devices be "cuda" to code that sees CUDA; the view of a code object is asked for once."""

@@ -64,6 +64,10 @@ void disengage_formats();
 void reduce_on_host(const std::vector<std::string>& dtypes, const std::string& saying);
 void disengage_reductions();
 
+// Makes the target compute the operators that it has no kernel for on the host, and says so for each once.
+void compute_rest_on_host();
+void disengage_host();
+
 // Whether the code that runs now sees CUDA: the vendor's device is "cuda" to it.
 bool is_asked_for_cuda();
 // From now on `views`, an owned callable, decides that by the frame; nobody sees CUDA before.

@@ -74,6 +74,9 @@ class PythonSeam:
     def reduce_on_host(self, dtypes: Sequence[str], saying: str) -> None:
         """Does nothing: torch tells Python nothing of the operation of a reduction."""
 
+    def compute_rest_on_host(self) -> None:
+        """Does nothing: torch tells Python of no kernels that compute on the host in another's place."""
+
     def disengage(self) -> None:
         """Remove the kernels and put the attributes back."""
         while self._undo:

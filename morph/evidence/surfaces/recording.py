@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -121,7 +122,9 @@ class _Recorder:
                 self.classes[name] = Class(signature_of(value), dict(sorted(_members(value).items())), home)
             self.classes[name] = self.classes[home]
         elif callable(value):
-            self.functions[name] = signature_of(value)
+            self.functions[name] = (
+                _bound(signature_of(value)) if inspect.ismethod(value) else signature_of(value)
+            )
         else:
             self.values.add(name)
 
@@ -152,10 +155,16 @@ class _Public:
         return isinstance(home, str) and home.partition(".")[0] == self._package
 
 
+def _bound(signature: str) -> str:
+    """Return the signature of a bound method from its function's: torch.tpu's functions are classmethods."""
+    return re.sub(r"^\(\w+(, )?", "(", signature)
+
+
 def _names(module: ModuleType) -> dict[str, Any]:
     """Return the names that a module binds; flags that are properties of a module count as names."""
     wrapped = getattr(module, "m", None)  # torch.backends.cudnn is an object that wraps its module
-    shown = {*dir(module), *dir(type(module)), *(dir(wrapped) if inspect.ismodule(wrapped) else ())}
+    hidden = {name for name in PRIVATE if hasattr(module, name)}  # of a module's own __getattr__
+    shown = {*dir(module), *dir(type(module)), *(dir(wrapped) if inspect.ismodule(wrapped) else ()), *hidden}
     values = {name: getattr(module, name, None) for name in shown - set(dir(ModuleType))}
     return {name: value for name, value in values.items() if not inspect.ismodule(value)}
 

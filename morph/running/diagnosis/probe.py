@@ -20,9 +20,10 @@ def presence(name: str) -> dict[str, Any]:
     from morph.activation.choice import why_absent
     from morph.backends import Backend
     from morph.backends.tables import table
+    from morph.base.journal import Journal
 
     backend = Backend(table.load(name))
-    absence = why_absent(backend)
+    absence = why_absent(backend, Journal())
     return {"absence": absence, "devices": 0 if absence else backend.namespace.device_count()}
 
 

@@ -20,6 +20,7 @@ OF_VENDORS = {
     "musa": "morph.software.vendors.musa:QUIRKS",
     "npu": "morph.software.vendors.npu:QUIRKS",
     "rocm": "morph.software.cuda:HIP_QUIRKS",
+    "tpu": "morph.software.vendors.tpu:QUIRKS",
     "xpu": "morph.software.xpu:QUIRKS",
 }
 

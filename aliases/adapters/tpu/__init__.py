@@ -1,0 +1,1 @@
+"""What Google's TPUs do in another way than CUDA."""

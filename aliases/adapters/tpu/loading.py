@@ -1,0 +1,44 @@
+"""The start of torch_tpu, which is not loaded by its import alone, and says more than one line about it."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import warnings
+
+from morph.aliases.adapters.tpu import operators
+from morph.base.journal import Journal
+
+
+def load(journal: Journal) -> None:
+    """Import torch_tpu and register its device, as torch's own loading of device extensions does.
+
+    Its functions refuse callers outside of torch and torch_tpu, or warn them once, by the module of the
+    calling frame (torch_tpu 0.2.0, ``annotations._is_framework_caller_frame``). Under CUDA's names any
+    program may call them.
+
+    Args:
+        journal: Records the rebinding.
+    """
+    with _quiet():
+        importlib.import_module("torch_tpu")
+        loader = importlib.import_module("torch_tpu._loader")
+        loader.load()  # its import does so only where torch loads device extensions on its own
+    journal.on_undo(operators.register()._destroy)
+    with journal.tolerating("torch_tpu's refusal of callers"):
+        annotations = importlib.import_module("torch_tpu._internal.utils.annotations")
+        vars(annotations)["_is_framework_caller_frame"]
+        journal.set_attribute(annotations, "_is_framework_caller_frame", lambda frame: True)
+
+
+@contextlib.contextmanager
+def _quiet():  # type: ignore[no-untyped-def]
+    """Keep back what torch_tpu 0.2.0 prints when it starts: four lines, and how to preload tcmalloc."""
+    with (
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        warnings.filterwarnings("ignore", "<TorchTpu/")
+        yield

@@ -1,0 +1,54 @@
+"""Operators without a kernel in torch_tpu 0.2.0 that should not be computed on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+KEY = "PrivateUse1"
+
+
+def register() -> torch.library.Library:
+    """Give the operators below a kernel for TPUs; destroying the library takes it away."""
+    library = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
+    for name, kernel in KERNELS.items():
+        if not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", KEY):
+            library.impl(name, kernel, KEY)
+    return library
+
+
+def _record_stream(tensor: torch.Tensor, stream: torch.Stream) -> None:
+    """Do nothing: a TPU runs its programs in their order, so that no stream outlives a tensor."""
+
+
+def _unscale(grads: Sequence[torch.Tensor], found_inf: torch.Tensor, inv_scale: torch.Tensor) -> None:
+    """Unscale the gradients of a GradScaler, and note in ``found_inf`` whether one is not finite."""
+    for grad in grads:
+        is_bad = torch.isfinite(grad).logical_not_().any()
+        found_inf.copy_(torch.maximum(found_inf, is_bad.to(found_inf.dtype)))
+        grad.copy_(grad * inv_scale)  # in float32, as CUDA's kernel, where the gradient has half precision
+
+
+def _update_scale(
+    scale: torch.Tensor,
+    growth_tracker: torch.Tensor,
+    found_inf: torch.Tensor,
+    growth_factor: float,
+    backoff_factor: float,
+    growth_interval: int,
+) -> torch.Tensor:
+    """Update the scale of a GradScaler and its count of steps since the last change, as CUDA's kernel does."""
+    is_bad, steps, grown = found_inf > 0, growth_tracker + 1, scale * growth_factor
+    is_due = steps == growth_interval
+    kept = torch.where(is_due & torch.isfinite(grown), grown, scale)
+    scale.copy_(torch.where(is_bad, scale * backoff_factor, kept))
+    growth_tracker.copy_(torch.where(is_bad | is_due, 0, steps))
+    return scale
+
+
+KERNELS = {
+    "record_stream": _record_stream,
+    "_amp_foreach_non_finite_check_and_unscale_": _unscale,
+    "_amp_update_scale_": _update_scale,
+}

@@ -1,0 +1,48 @@
+"""Random numbers: the states and seeds of the process's device."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from morph.aliases.adapters.tpu.devices import get_device_index
+from morph.backends import vendor_module
+
+
+def get_rng_state(target: Callable[[int], torch.Tensor], device: Any = "cuda") -> torch.Tensor:
+    """Implement ``torch.cuda.get_rng_state(device)``.
+
+    Args:
+        target: torch_tpu's function, which takes an index.
+        device: The device.
+    """
+    return target(get_device_index(device, optional=True))
+
+
+def set_rng_state(
+    target: Callable[[torch.Tensor, int], None], new_state: torch.Tensor, device: Any = "cuda"
+) -> None:
+    """Implement ``torch.cuda.set_rng_state(new_state, device)``."""
+    target(new_state, get_device_index(device, optional=True))
+
+
+def get_rng_state_all() -> list[torch.Tensor]:
+    """Implement ``torch.cuda.get_rng_state_all()`` for the one device of the process."""
+    return [torch.cuda.get_rng_state()]
+
+
+def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:
+    """Implement ``torch.cuda.set_rng_state_all(new_states)`` for the one device of the process."""
+    for state in new_states:
+        torch.cuda.set_rng_state(state)
+
+
+def seed() -> None:
+    """Implement ``torch.cuda.seed()``; the generator's own may be a seed that it cannot return (0.2.0)."""
+    vendor_module().manual_seed(secrets.randbits(63))
+
+
+seed_all = seed
