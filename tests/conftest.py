@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import inspect
 import os
@@ -16,6 +17,7 @@ import pytest
 from tests import installation, origin, platforms
 from tests.ascend import build as soft_cann
 from tests.platforms import Platform
+from tests.tpu import bed
 from tests.worker import Worker, Workers
 
 # Only the processes that tests start may load the vendor's package, never pytest's own.
@@ -127,9 +129,26 @@ def cann(request: pytest.FixtureRequest) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def platform(request: pytest.FixtureRequest) -> Platform:
     """Each platform in turn; `@pytest.mark.platforms("npu")` restricts the choice."""
+    if request.param == platforms.TPU:
+        tpu: Platform = request.getfixturevalue("tpu")
+        return tpu
     variables = request.getfixturevalue("cann") if request.param == "npu" else {}
     platforms.build_native_parts()
     return platforms.platform(request.param, variables)
+
+
+@pytest.fixture(scope="session")
+def tpu(request: pytest.FixtureRequest) -> Platform:
+    """The real torch_tpu over XLA's compiler for the CPU."""
+    try:
+        made = bed.environment(_announcer(request.config))
+    except bed.CannotInstallError as error:
+        if os.environ.get("CI"):
+            pytest.fail(str(error), pytrace=False)
+        pytest.skip(str(error))
+    platforms.build_native_parts()
+    own = platforms.platform(platforms.TPU, bed.variables(made))
+    return dataclasses.replace(own, python=str(made.python))
 
 
 @pytest.fixture(scope="session")

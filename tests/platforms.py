@@ -17,6 +17,7 @@ NAMES = ("cpu", "npu", "simulated-npu")
 OTHERS = ("simulated-mlu", "simulated-musa", "simulated-xpu")
 EVERYWHERE = (*NAMES, *OTHERS)
 CHOICE = "MORPH_TEST_PLATFORMS"
+TPU = "tpu"  # the real torch_tpu over XLA for the CPU; few tests run there
 SIMULATED = tuple(name for name in EVERYWHERE if name.startswith("simulated-"))
 ACCELERATORS = tuple(name for name in EVERYWHERE if name != "cpu")
 _BUILDERS = ("morph.base.native", "morph.activation.building", "morph.backends.tables.table")
@@ -27,12 +28,14 @@ class Platform:
     """One device, and how a Python process is started on it.
 
     Attributes:
-        name: "cpu", "npu" (the real torch_npu over the soft CANN) or "simulated-npu" and so on.
+        name: "cpu", "npu" (the real torch_npu over the soft CANN), "tpu" or "simulated-npu" and so on.
         environment: All the environment variables of a process on it.
+        python: The interpreter that has the vendor's package.
     """
 
     name: str
     environment: Mapping[str, str]
+    python: str = sys.executable
 
     @property
     def is_simulated(self) -> bool:
@@ -63,9 +66,9 @@ class Platform:
         if morph or self.is_simulated:
             build_native_parts()
         if morph:
-            return [sys.executable, "-m", "morph", *self.options]
+            return [self.python, "-m", "morph", *self.options]
         started = ["-m", "tests.software.started", self.backend] if self.is_simulated else []
-        return [sys.executable, *started]
+        return [self.python, *started]
 
     def run(
         self,

@@ -6,7 +6,7 @@ import pytest
 
 from morph.base import toml
 from tests.idioms.outcomes import FOLDER, SUBJECTS, idioms, outcomes_together
-from tests.platforms import EVERYWHERE, SIMULATED, Platform
+from tests.platforms import EVERYWHERE, SIMULATED, TPU, Platform
 
 ALL = [f"{subject}.{idiom}" for subject in SUBJECTS for idiom in idioms(subject)]
 GAPS: dict[str, dict[str, list[str]]] = toml.loads((FOLDER / "gaps.toml").read_text(encoding="utf-8"))
@@ -26,8 +26,8 @@ def seen() -> dict[str, dict[str, str | None]]:
     return {}
 
 
-@pytest.mark.platforms(*EVERYWHERE)
-@pytest.mark.long_on("npu", *SIMULATED)
+@pytest.mark.platforms(*EVERYWHERE, TPU)
+@pytest.mark.long_on("npu", TPU, *SIMULATED)
 @pytest.mark.parametrize("idiom", ALL)
 def test_idiom_holds(platform: Platform, seen: dict[str, dict[str, str | None]], idiom: str) -> None:
     if platform.name not in seen:
@@ -42,6 +42,6 @@ def test_idiom_holds(platform: Platform, seen: dict[str, dict[str, str | None]],
 
 def test_gaps_are_of_known_platforms_and_idioms() -> None:
     names = set(ALL)
-    assert set(GAPS) == {COMMON, *EVERYWHERE}
+    assert set(GAPS) == {COMMON, *EVERYWHERE, TPU}
     listed = [idiom for gaps in GAPS.values() for idioms in gaps.values() for idiom in idioms]
     assert sorted(set(listed) - names) == []

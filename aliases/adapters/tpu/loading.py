@@ -8,6 +8,7 @@ import io
 import warnings
 
 from morph.aliases.adapters.tpu import operators
+from morph.backends import resolve
 from morph.base.journal import Journal
 
 
@@ -26,6 +27,8 @@ def load(journal: Journal) -> None:
         loader = importlib.import_module("torch_tpu._loader")
         loader.load()  # its import does so only where torch loads device extensions on its own
     journal.on_undo(operators.register()._destroy)
+    # else torch.utils.checkpoint keeps no random state of the device, and dropout differs when it recomputes
+    journal.set_attribute(resolve("torch.tpu"), "_initialized", True)
     with journal.tolerating("torch_tpu's refusal of callers"):
         annotations = importlib.import_module("torch_tpu._internal.utils.annotations")
         vars(annotations)["_is_framework_caller_frame"]

@@ -38,7 +38,7 @@ def _update_scale(
     backoff_factor: float,
     growth_interval: int,
 ) -> torch.Tensor:
-    """Update the scale of a GradScaler and its count of steps since the last change, as CUDA's kernel does."""
+    """Update the scale of a GradScaler and its count of steps since the last change, as on CUDA."""
     is_bad, steps, grown = found_inf > 0, growth_tracker + 1, scale * growth_factor
     is_due = steps == growth_interval
     kept = torch.where(is_due & torch.isfinite(grown), grown, scale)

@@ -63,7 +63,7 @@ class Seam(Protocol):
         """
 
     def compute_rest_on_host(self) -> None:
-        """Compute the operators on the host that the vendor has no kernel for; a line says so once for each."""
+        """Compute on the host what the vendor has no kernel for; a line says so once for each operator."""
 
     def disengage(self) -> None:
         """Put everything back that ``engage`` changed."""

@@ -1,0 +1,100 @@
+"""Programs for CUDA on torch_tpu, beside plain torch on the CPU, and what a user reads of the start."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from tests.platforms import REPOSITORY, Platform
+
+pytestmark = pytest.mark.long
+
+PROGRAMS = sorted((pathlib.Path(__file__).parent / "programs").glob("*.py"))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_a_program_computes_what_it_does_on_the_cpu(tpu: Platform, program: pathlib.Path) -> None:
+    found = tpu.run(program, "cuda").stdout.split()
+    plain = subprocess.run(
+        [sys.executable, program, "cpu"], capture_output=True, text=True, check=True, cwd=REPOSITORY
+    )
+    assert [*map(float, found)] == pytest.approx([*map(float, plain.stdout.split())], rel=1e-4)
+
+
+def test_the_start_is_one_line(tpu: Platform) -> None:
+    done = tpu.run("import torch; print(torch.ones(2).cuda().sum().item())")
+    assert done.stdout == "2.0\n"
+    assert done.stderr == "morph: cuda is tpu (Google TPU, 1 device)\n"
+
+
+def test_a_log_that_the_user_asks_for_is_written(tpu: Platform) -> None:
+    done = tpu.run("import torch; torch.ones(2).cuda()", environment={"TF_CPP_MIN_LOG_LEVEL": "0"})
+    assert "PjRtCApiClient created" in done.stderr
+
+
+NAMES = """
+import torch
+
+assert torch.cuda.is_available() and torch.cuda.device_count() == 1 and torch.cuda.current_device() == 0
+assert torch.cuda.get_device_name() == torch.cuda.get_device_properties(0).name == "TPU v5e"
+assert torch.cuda.get_device_capability() == (8, 0) and torch.cuda.is_bf16_supported()
+x = torch.ones(3, device="cuda")
+assert x.is_cuda and x.device == torch.device("cuda", 0) and isinstance(x, torch.cuda.FloatTensor)
+
+stream, event = torch.cuda.Stream(), torch.cuda.Event(enable_timing=True)
+with torch.cuda.stream(stream):
+    assert torch.cuda.current_stream() == stream != torch.cuda.default_stream()
+    event.record()
+    y = x + 1
+    y.record_stream(stream)
+torch.cuda.current_stream().wait_stream(stream)
+stream.synchronize()
+assert stream.query() and event.query() and y.tolist() == [2, 2, 2]
+
+state = torch.cuda.get_rng_state()
+first = torch.rand(2, device="cuda")
+torch.cuda.set_rng_state(state)
+assert torch.equal(first, torch.rand(2, device="cuda"))
+torch.cuda.seed()
+assert isinstance(torch.cuda.initial_seed(), int)
+
+for refused in ("torch.cuda.CUDAGraph()", "torch.cuda.memory_snapshot()", "torch.cuda.mem_get_info()"):
+    try:
+        eval(refused)
+    except AttributeError as error:
+        assert "does not exist on backend 'tpu'" in str(error), error
+    else:
+        raise AssertionError(refused)
+try:
+    torch.cuda.set_device(1)
+except ValueError as error:
+    assert "within a process is not supported" in str(error)
+else:
+    raise AssertionError("the device of another process was chosen")
+"""
+
+
+def test_names_of_cuda_do_on_a_tpu_what_they_say(tpu: Platform) -> None:
+    tpu.run(NAMES)
+
+
+def test_what_has_no_kernel_is_computed_on_the_host_and_said_once(tpu: Platform) -> None:
+    done = tpu.run("import torch; x = torch.eye(3).cuda(); print(x.trace().item(), x.trace().is_cuda)")
+    assert done.stdout == "3.0 True\n"
+    assert done.stderr.count("aten::trace is computed on the host: the device has no kernel for it") == 1
+
+
+def test_a_group_of_one_reduces(tpu: Platform, tmp_path: pathlib.Path) -> None:
+    program = f"""
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl", init_method="file://{tmp_path}/store", rank=0, world_size=1)
+x = torch.full((3,), 2.0, device="cuda")
+dist.all_reduce(x)
+assert dist.get_backend() == "nccl" and x.tolist() == [2, 2, 2]
+"""
+    tpu.run(program)
