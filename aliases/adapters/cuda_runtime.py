@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from morph.backends import active, vendor_module
+from morph.backends import active
 from morph.backends.refusal import lacks
 from morph.base.status import Status
 
@@ -91,7 +91,7 @@ class Runtime:
 
     def cudaMemGetInfo(self, device: int) -> tuple[int, int]:
         """Return the free and the total memory of a device, in bytes."""
-        free, total = vendor_module().mem_get_info(device)
+        free, total = torch.cuda.mem_get_info(device)
         return int(free), int(total)
 
     def _call(self, function: str, *args: int) -> Any:

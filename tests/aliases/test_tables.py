@@ -58,7 +58,6 @@ OTHER_ADAPTERS = {
     "stream_of": {"torch.cuda.current_stream", "torch.cuda.default_stream"},
     "annotate": {f"torch.cuda.nvtx.{name}" for name in ("mark", "range_push", "range_start")},
     "figure": _FIGURES,
-    "get_device_index": {"torch.cuda._get_device"},
     "rounded": _SENSORS,
     "can_use_fused_attention": {
         "torch.backends.cuda.can_use_efficient_attention",

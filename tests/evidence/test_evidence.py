@@ -18,12 +18,13 @@ from morph.evidence.coverage.evidence import Evidence, Seen
 from tests.evidence import packages
 from tests.evidence.exercises import KINDS, plan, run
 from tests.evidence.shipped import dumps, replaced, seen_on
-from tests.platforms import EVERYWHERE, REPOSITORY, SIMULATED, Platform
+from tests.platforms import EVERYWHERE, REPOSITORY, SIMULATED, TPU, Platform
 
 FILE = REPOSITORY / "aliases" / "evidence.json"
 TORCH = torch.__version__.partition("+")[0]
 
-everywhere = pytest.mark.platforms(*EVERYWHERE)
+everywhere = pytest.mark.platforms(*EVERYWHERE, TPU)
+long = pytest.mark.long_on(TPU, *SIMULATED)
 
 
 @pytest.fixture(scope="session")
@@ -36,24 +37,26 @@ def shown(
     worker = request.getfixturevalue("worker")
     worker.call(run, {"platform": platform.name, "results": results})
     outcomes: dict[str, str] = json.loads(results.read_text())
-    for package in packages.PACKAGES:
+    # torch_tpu's attention is a kernel for TPUs only
+    for package in () if platform.name == TPU else packages.PACKAGES:
         worker.call(packages.run, {"name": package, "results": results})
         outcomes |= json.loads(results.read_text())
     return outcomes
 
 
-@pytest.mark.long_on(*SIMULATED)
+@long
 @everywhere
 def test_every_name_works_or_is_refused(shown: dict[str, str]) -> None:
     assert {name: problem for name, problem in shown.items() if problem not in KINDS} == {}
 
 
+@pytest.mark.long_on(TPU)
 @everywhere
 def test_every_public_name_is_tried_or_has_a_reason(platform: Platform) -> None:
     assert plan(platform.name).unexplained == ()
 
 
-@pytest.mark.long_on(*SIMULATED)
+@long
 @everywhere
 def test_the_shipped_evidence_is_what_this_run_shows(
     shown: dict[str, str], platform: Platform, request: pytest.FixtureRequest
@@ -73,7 +76,7 @@ def test_the_shipped_evidence_is_what_this_run_shows(
 
 def test_there_is_evidence_of_these_platforms_only() -> None:
     shipped = evidence.parse(FILE.read_text(encoding="utf-8"))
-    assert {platform for on in shipped.platforms.values() for platform in on} == set(EVERYWHERE)
+    assert {platform for on in shipped.platforms.values() for platform in on} == {*EVERYWHERE, TPU}
 
 
 def _record(platform: str, seen: Mapping[str, Seen]) -> None:

@@ -41,6 +41,11 @@ def get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fals
     return index
 
 
+def get_device(device: Any) -> torch.device:
+    """Implement ``torch.cuda._get_device(device)``."""
+    return torch.device("cuda", get_device_index(device))
+
+
 def set_device(target: Callable[[int], None], device: Any) -> None:
     """Implement ``torch.cuda.set_device(device)``.
 
