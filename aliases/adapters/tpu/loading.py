@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import io
 import warnings
+from collections.abc import Iterator
 
 from morph.aliases.adapters.tpu import operators
 from morph.backends import resolve
@@ -36,7 +37,7 @@ def load(journal: Journal) -> None:
 
 
 @contextlib.contextmanager
-def _quiet():  # type: ignore[no-untyped-def]
+def _quiet() -> Iterator[None]:
     """Keep back what torch_tpu 0.2.0 prints when it starts: four lines, and how to preload tcmalloc."""
     with (
         warnings.catch_warnings(),

@@ -14,7 +14,7 @@ def register() -> torch.library.Library:
     library = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
     for name, kernel in KERNELS.items():
         if not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", KEY):
-            library.impl(name, kernel, KEY)
+            library.impl(name, kernel, KEY)  # type: ignore[no-untyped-call]
     return library
 
 
