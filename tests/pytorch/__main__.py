@@ -4,7 +4,7 @@ TREE is the source tree of a release, as in a distribution's source package. A r
 where it was. What fails is run on plain torch's CPU too, which tells whose fault it is; `--record` writes the
 outcome of the named files into docs/evidence/pytorch.json. `--again` runs what fails by the record, and
 takes what fails no longer out of it. `--sample 40` runs 40 tests of each of 30 recorded files and two of
-each of eight files of several processes, always the same, and compares them with the record.
+each of eight files of several processes, always the same for a `--seed`, and compares them with the record.
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ def main() -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    judge = Judge(options.tree, options.results / "sample", "cuda", options.processes, options.limit)
+    folder = options.results / f"sample{options.seed}"
+    judge = Judge(options.tree, folder, "cuda", options.processes, options.limit)
     changes = 0
-    for file in options.files or _sampled(record.files()):
+    for file in options.files or _sampled(record.files(), options.seed):
         # a test of several processes takes as long as twenty others
         count = options.sample // 20 if file.startswith(DISTRIBUTED) else options.sample
-        results = judge.run(file, sample(judge.collected(file), count))
+        results = judge.run(file, sample(judge.collected(file), count, options.seed))
         changed = record.changed(file, results)
         changes += len(changed)
         print(f"{file}: {len(results)} tests, changed: {', '.join(changed) or 'none'}", flush=True)
     return 1 if changes else 0
 
 
-def _sampled(files: list[str]) -> list[str]:
+def _sampled(files: list[str], seed: str) -> list[str]:
     """Return some of the files, and fewer of those of several processes, which take most of the time."""
     several = [file for file in files if file.startswith(DISTRIBUTED)]
-    return [*sample([file for file in files if file not in several], 30), *sample(several, 8)]
+    return [*sample([file for file in files if file not in several], 30, seed), *sample(several, 8, seed)]
 
 
 def _again(options: argparse.Namespace) -> int:
@@ -91,6 +92,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--sample", type=int, metavar="N", help="compare N tests of each file with the record"
     )
+    parser.add_argument("--seed", default="", help="draws another sample")
     options = parser.parse_args()
     options.tree, options.results = options.tree.resolve(), options.results.resolve()
     options.record |= options.only_record

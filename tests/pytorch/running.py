@@ -36,9 +36,9 @@ class Result:
     why: str
 
 
-def sample(ids: Iterable[str], count: int) -> list[str]:
-    """Return some of the ids, the same ones each time, and most of them still where tests come and go."""
-    return sorted(ids, key=lambda name: hashlib.sha256(name.encode()).digest())[:count]
+def sample(ids: Iterable[str], count: int, seed: str = "") -> list[str]:
+    """Return some of the ids, the same ones for a seed, and most of them still where tests come and go."""
+    return sorted(ids, key=lambda name: hashlib.sha256(f"{seed}{name}".encode()).digest())[:count]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -105,6 +105,7 @@ def test_a_sample_stays_where_tests_come_and_go() -> None:
     chosen = sample(ids, 10)
     assert sample(reversed(ids), 10) == chosen
     assert sample([name for name in ids if name != chosen[3]], 9) == [*chosen[:3], *chosen[4:]]
+    assert sample(reversed(ids), 10, "2") == sample(ids, 10, "2") != chosen
 
 
 def test_what_changed_since_the_record(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
