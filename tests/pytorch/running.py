@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from tests.platforms import REPOSITORY
 
 PYTEST = ["-q", "-p", "tests.pytorch.plugin", "-p", "no:cacheprovider", "--noconftest"]
+PYTEST += ["-p", "no:logging"]  # it formats what a test logs, whose arguments its own handler reads
 PYTEST += ["--max-worker-restart", "1000", "--timeout-method", "thread"]
 DISTRIBUTED = "distributed/"  # the folder of the tests that start processes, each on a device of its own
 ON_SEVERAL = (DISTRIBUTED, "jit/test_cuda.py", "test_cuda_multigpu.py")  # skipped on a single device
