@@ -134,7 +134,7 @@ class Workers:
 
     def __init__(self, folder: Callable[[], pathlib.Path]) -> None:
         self._folder = folder
-        self._known: dict[tuple[str, bool], Worker] = {}
+        self._known: dict[tuple[str, bool, frozenset[tuple[str, str]]], Worker] = {}
         self._tests: pathlib.Path | None = None
 
     def enter(self, tests: pathlib.Path) -> None:
@@ -145,7 +145,7 @@ class Workers:
 
     def on(self, platform: Platform, *, morph: bool) -> Worker:
         """Returns the worker on a platform, under morph or with the vendor's package alone."""
-        key = (platform.name, morph)
+        key = (platform.name, morph, frozenset(platform.environment.items()))
         if key not in self._known:
             self._known[key] = Worker(platform, self._folder() / "output.txt", morph=morph)
         return self._known[key]
