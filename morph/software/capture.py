@@ -200,10 +200,10 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 def current() -> Capture | None:
     """Return the capture that the work of this thread's current stream goes into, if any."""
-    if not started().native.is_current_stream_captured():
-        return None
     modes = reversed(_get_current_dispatch_mode_stack())
-    return next((mode for mode in modes if isinstance(mode, Capture)), None)
+    capture = next((mode for mode in modes if isinstance(mode, Capture)), None)
+    is_captured = capture is not None and started().native.is_current_stream_captured()
+    return capture if is_captured else None
 
 
 def _tensors(values: Any) -> Iterator[torch.Tensor]:

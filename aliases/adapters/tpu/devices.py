@@ -95,6 +95,11 @@ def init() -> None:
     vendor_module()._lazy_init()
 
 
+def lazy_init() -> None:
+    """Implement ``torch.cuda._lazy_init()``."""
+    init()
+
+
 def lazy_call(callable: Callable[[], object], **kwargs: bool) -> None:
     """Implement ``torch.cuda._lazy_call``: call it now, for the device is there once torch_tpu is loaded."""
     init()
