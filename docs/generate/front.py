@@ -53,7 +53,7 @@ def _backend(matrix: Matrix, facts: Facts) -> list[str]:
 def _idioms() -> list[str]:
     total, failing = idioms()
     held = {name: total - len(gaps) for name, gaps in failing.items()}
-    works = f"{held['cpu']} of {total} on the CPU, {held['npu']} on the real torch_npu"
+    works = f"{held['cpu']} of {total} on the CPU, {held['npu']} on torch_npu, {held['tpu']} on torch_tpu"
     return ["idioms of CUDA programs", works, f"[each an assertion]({_page('idioms')}) in morph's own tests"]
 
 
