@@ -33,6 +33,7 @@ OTHER_WORDS = {
     "torch.accelerator.get_memory_info": {"torch.cuda.mem_get_info", "torch.cuda.memory.mem_get_info"},
     "torch_tpu._internal.stream.streams.TpuEvent.event_id": {"torch.cuda.Event.cuda_event"},
     "torch_tpu._internal.stream.streams.TpuStream.stream_id": {"torch.cuda.Stream.cuda_stream"},
+    "torch.tpu._lazy_init": {"torch.cuda.init"},
     "torch.xpu.Event.sycl_event": {"torch.cuda.Event.cuda_event"},
     "torch.xpu.Stream.sycl_queue": {"torch.cuda.Stream.cuda_stream"},
 }

@@ -47,6 +47,7 @@ def single_uses() -> Iterator[tuple[str, str]]:
     yield from ((name, f"import torch; {name}") for name in (*ROOTS, "torch._C._nvtx.rangePop"))
     yield from ((name, f"import ctypes; ctypes.CDLL('lib{name}.so')") for name in LIBRARIES)
     yield from ((name, f"import subprocess; subprocess.run(['{name}'])") for name in TOOLS)
-    served = {name for backend in table.backend_names() for name in table.load(backend).environment}
+    rows = [each for name in table.backend_names() for each in table.load(name).environment.values()]
+    served = {each.name for each in rows if not each.default}
     ruled = {name for rule in rules().values() for name in rule.variables}
     yield from ((name, f"import os; os.environ['{name}']") for name in sorted(served | ruled))

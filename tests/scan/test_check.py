@@ -47,8 +47,8 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
 def test_text(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, ".")
     numbers = ["1" if name == "rocm" else "2" for name in table.backend_names()]
-    end = "7 uses of CUDA in 2 of 3 files, 2 to look at (2 causes), 0 with differences, 1"
-    assert lines[:2] == [end, "file not read"]
+    end = "7 uses of CUDA in 2 of 3 files, 2 to look at (2 causes), 1 with differences (1"
+    assert lines[:2] == [end, "cause), 1 file not read"]
     assert ["to", "look", "at", *numbers] in [line.split() for line in lines]
     assert "     1      1  capability-check: ask for what is needed instead:" in lines
     begin = lines.index("capability-check: 1 place in 1 file")
@@ -61,7 +61,7 @@ def test_text(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert "torch.cuda.gds (missing-name): 1 place in 1 file" in lines
     assert "broken.py:2: '(' was never closed" in lines
-    assert lines[-2:] == [end, "file not read; --all shows every use and place"]
+    assert lines[-2:] == [end, "cause), 1 file not read; --all shows every use and place"]
 
 
 def test_a_report_with_nothing_to_say_is_its_summary(
@@ -116,7 +116,7 @@ def test_a_cause_is_what_the_tables_say(folder: pathlib.Path, capsys: pytest.Cap
     assert cause["title"] == "torch.cuda.gds.GdsFile and 1 more"
     assert (cause["rule"], cause["places"], cause["files"]) == ("missing-name", 2, 1)
     assert [use["cause"] for use in report["uses"] if use["look"]] == [report["causes"].index(cause)] * 2
-    assert [note["backends"] for note in cause["notes"]] == [["npu", "mlu", "musa", "xpu"], ["cpu"]]
+    assert [note["backends"] for note in cause["notes"]] == [["npu", "mlu", "musa", "xpu", "tpu"], ["cpu"]]
 
 
 def test_kernels_have_what_each_backend_has_for_them(

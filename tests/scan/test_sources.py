@@ -58,7 +58,13 @@ def test_what_is_refused_is_named_with_its_line(findings: list[Finding]) -> None
 
 def test_the_fate_of_a_source_on_each_backend(findings: list[Finding]) -> None:
     [source] = [each for each in findings if each.use.rule == "cuda-source"]
-    assert {name for name, answer in source.answers.items() if answer.look} == {"npu", "mlu", "musa", "xpu"}
+    assert {name for name, answer in source.answers.items() if answer.look} == {
+        "npu",
+        "mlu",
+        "musa",
+        "xpu",
+        "tpu",
+    }
     assert "morph refuses it" in source.answers["npu"].note
     assert "ports the sources" in source.answers["musa"].note
     assert "hipify" in source.answers["rocm"].note
@@ -134,7 +140,10 @@ def test_answers_are_those_of_the_tables(tmp_path: pathlib.Path) -> None:
     }
     names = table.backend_names()
     assert status["torch.cuda.gds"][names.index("npu")] == "missing"
-    assert dict(zip(names, status["torch.cuda.Event"], strict=True)) == dict.fromkeys(names, "same")
+    assert dict(zip(names, status["torch.cuda.Event"], strict=True)) == {
+        **dict.fromkeys(names, "same"),
+        "tpu": "renamed",
+    }
     assert set(status["torch.cuda.no_such_name"]) == {"missing"}
     assert dict(zip(names, status[".cuda()"], strict=True)) == {
         **dict.fromkeys(names, "renamed"),

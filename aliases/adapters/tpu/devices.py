@@ -90,19 +90,14 @@ def get_device_properties(target: Callable[[Any], Any], device: Any = None) -> p
     return properties.DeviceProperties(target(device), capability.WITH_BFLOAT16, index)
 
 
-def init() -> None:
-    """Implement ``torch.cuda.init()``."""
-    vendor_module()._lazy_init()
-
-
 def lazy_init() -> None:
     """Implement ``torch.cuda._lazy_init()``."""
-    init()
+    vendor_module()._lazy_init()
 
 
 def lazy_call(callable: Callable[[], object], **kwargs: bool) -> None:
     """Implement ``torch.cuda._lazy_call``: call it now, for the device is there once torch_tpu is loaded."""
-    init()
+    lazy_init()
     callable()
 
 

@@ -77,12 +77,14 @@ def _evidence(matrix: Matrix) -> Table:
 
 def _filled(shown: Table, matrix: Matrix, figures: Callable[[Facts], tuple[str, ...]]) -> Table:
     for row, alike in groupby(matrix.backends, figures):
-        shown.add_row(_called(list(alike)), *row)
+        shown.add_row(_called(list(alike), len(matrix.backends)), *row)
     return shown
 
 
-def _called(alike: Sequence[Facts]) -> str:
-    """Return the names of the backends that have the same figures."""
+def _called(alike: Sequence[Facts], of: int) -> str:
+    """Return the names of the backends that have the same figures, of so many in all."""
+    if len(alike) == of > 1:
+        return "every backend"
     if len(alike) == 1:
         return f"{alike[0].name} ({alike[0].title})"
     return ", ".join(facts.name for facts in alike)
