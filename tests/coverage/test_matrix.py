@@ -46,7 +46,7 @@ def test_nearly_all_that_projects_use_is_served(matrices: list[Matrix]) -> None:
     served = {
         (each.interface, name): share for each in matrices for name, share in (each.shares or {}).items()
     }
-    # projects also spell what xformers removed, as xformers.components; a TPU has no graphs, pools and histories
+    # projects also spell what xformers removed, as xformers.components; a TPU has no graphs or memory pools
     least = {("xformers", name): 90 for name in table.backend_names()} | {("torch.cuda", "tpu"): 96}
     assert not {place: share for place, share in served.items() if share < least.get(place, 99)}
 
