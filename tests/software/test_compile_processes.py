@@ -26,6 +26,7 @@ assert (result.device.type, back.device.type, result.tolist()) == ("cuda", "cpu"
 print(counters["inductor"]["fxgraph_cache_hit"])
 """
 OF_ANOTHER_MORPH = """
+import torch
 from morph.software import compilation
 compilation._version = lambda: "another"
 """
