@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.platforms import REPOSITORY, Platform
+from tests.platforms import REPOSITORY, Platform, complete, describe
 
 pytestmark = pytest.mark.long
 
@@ -28,6 +28,18 @@ def test_the_start_is_one_line(tpu: Platform) -> None:
     done = tpu.run("import torch; print(torch.ones(2).cuda().sum().item())")
     assert done.stdout == "2.0\n"
     assert done.stderr == "morph: cuda is tpu (Google TPU, 1 device)\n"
+
+
+@pytest.mark.parametrize(("backend", "status"), [("tpu", 2), ("cpu", 0)])
+def test_without_a_plug_in_it_is_a_line(tpu: Platform, backend: str, status: int) -> None:
+    program = "import torch; print(torch.ones(2).cuda().sum().item())"
+    chosen = ["--backend", "tpu"] if backend == "tpu" else []
+    variables = {name: value for name, value in tpu.environment.items() if name != "TPU_LIBRARY_PATH"}
+    variables |= {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    done = complete([tpu.python, "-m", "morph", *chosen, "-c", program], env=variables)
+    assert done.returncode == status, describe(done)
+    assert "libtpu is not installed, and TPU_LIBRARY_PATH names no other PJRT plug-in" in done.stderr
+    assert "Check failed" not in done.stderr
 
 
 def test_a_log_that_the_user_asks_for_is_written(tpu: Platform) -> None:

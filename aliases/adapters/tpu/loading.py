@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import io
+import os
 import warnings
 from collections.abc import Iterator
 
@@ -22,7 +24,12 @@ def load(journal: Journal) -> None:
 
     Args:
         journal: Records the rebinding.
+
+    Raises:
+        ImportError: If there is no PJRT plug-in, without which an import of torch_tpu 0.2.0 ends the process.
     """
+    if not os.environ.get("TPU_LIBRARY_PATH") and importlib.util.find_spec("libtpu") is None:
+        raise ImportError("libtpu is not installed, and TPU_LIBRARY_PATH names no other PJRT plug-in")
     with _quiet():
         importlib.import_module("torch_tpu")
         loader = importlib.import_module("torch_tpu._loader")
