@@ -103,5 +103,20 @@ class Runtime:
         return code if isinstance(code, self.cudaError) else self.cudaError(code)
 
 
+class NoRuntime(Runtime):
+    """Profiler marks and memory sizes; functions that need a runtime raise an error that names them.
+
+    Args:
+        why: Returns why there is no such function, by its name without ``cuda``.
+    """
+
+    def __init__(self, why: Callable[[str], str]) -> None:
+        super().__init__(vendor=None, prefix="")
+        self._why = why
+
+    def _call(self, function: str, *args: int) -> Any:
+        raise lacks(f"torch.cuda.cudart().cuda{function}", self._why(function))
+
+
 def _nvtx() -> Any:
     return torch.cuda.nvtx
