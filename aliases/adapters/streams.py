@@ -82,12 +82,14 @@ class DeviceGuard:
         index: The device's index; a negative one does nothing.
     """
 
+    exchange = staticmethod(exchange_device)
+
     def __init__(self, index: int) -> None:
         self.idx = index
         self.prev_idx = -1
 
     def __enter__(self) -> None:
-        self.prev_idx = exchange_device(self.idx)
+        self.prev_idx = self.exchange(self.idx)
 
     def __exit__(self, *exception: object) -> None:
-        self.idx = exchange_device(self.prev_idx)
+        self.idx = self.exchange(self.prev_idx)

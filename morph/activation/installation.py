@@ -131,6 +131,8 @@ def _work_around(opened: Seam, backend: Backend) -> None:
         )
     if facts.host_kernels:
         opened.compute_rest_on_host()
+    if facts.own_device:
+        opened.number_by_local_rank()
     if facts.unreduced:
         dtypes = " and ".join(facts.unreduced)
         saying = f"{facts.collective} reduces no {dtypes}: it is gathered, and reduced on the host"

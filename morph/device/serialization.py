@@ -43,7 +43,7 @@ def _restorer(words: Words) -> Callable[[Any, str], Any]:
         if match is None:
             return None
         index = None if match["index"] is None else int(match["index"])
-        _check_index(index, words.backend.namespace.device_count())
+        _check_index(index, torch.cuda.device_count())
         return storage.to(device=torch.device(words.device(location)))
 
     return restore

@@ -11,7 +11,8 @@ import wrapt
 
 
 def _have_one(hardware: ModuleType) -> None:
-    vars(hardware).update(get_tpu_device_count=lambda: 1, get_tpu_device_name=lambda: "TPU v5e")
+    found = 1, hardware._V5E_TOPOLOGY
+    vars(hardware).update(_scan_pci_tpus=lambda: found, get_tpu_device_name=lambda: "TPU v5e")
 
 
 wrapt.register_post_import_hook(_have_one, "torch_tpu._internal.utils.hardware")

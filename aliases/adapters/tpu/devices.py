@@ -14,18 +14,32 @@ from morph.backends import vendor_module
 initialized = True
 
 
+def own_index() -> int:
+    """Return the number under which CUDA's names know the TPU of this process: ``LOCAL_RANK``, else 0.
+
+    torch_tpu gives each process one TPU of its host and numbers it 0 in all of them.
+    """
+    return int(os.environ.get("LOCAL_RANK", "0"))
+
+
+def current_device() -> int:
+    """Implement ``torch.cuda.current_device()``."""
+    return own_index()
+
+
 def device_count(target: Callable[[], int]) -> int:
     """Implement ``torch.cuda.device_count()``.
 
     Args:
-        target: torch_tpu's function, which counts the TPUs of the host.
+        target: torch_tpu's function, which counts the TPUs of the host until it has started, then its own.
 
     Returns:
-        The TPUs of the host in a process that a launcher has started (which sets ``LOCAL_RANK``), since each
-        has its own; else 1 where the host has any, since a process on its own cannot use more.
+        The processes of the host in one that a launcher has started, as each has a TPU; else 1 where the
+        host has any, since a process on its own cannot use more.
     """
-    count = target()
-    return count if "LOCAL_RANK" in os.environ else min(count, 1)
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ.get("LOCAL_WORLD_SIZE", own_index() + 1))
+    return min(target(), 1)
 
 
 def get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
@@ -36,9 +50,11 @@ def get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fals
     """
     cuda: Any = torch.cuda
     if isinstance(device, (torch.cuda.device, cuda.device_of)):
-        return int(vars(device)["_idx"])
-    index: int = torch._utils._get_device_index(device, optional, allow_cpu)
-    return index
+        return int(device.idx)
+    named = torch.device(device) if isinstance(device, str) else device
+    index: int = torch._utils._get_device_index(named, optional, allow_cpu)
+    is_own = named is None or (isinstance(named, torch.device) and named.type == "tpu")
+    return own_index() if is_own else index
 
 
 def get_device(device: Any) -> torch.device:
@@ -46,16 +62,48 @@ def get_device(device: Any) -> torch.device:
     return torch.device("cuda", get_device_index(device))
 
 
-def set_device(target: Callable[[int], None], device: Any) -> None:
-    """Implement ``torch.cuda.set_device(device)``.
+def set_device(device: Any) -> None:
+    """Implement ``torch.cuda.set_device(device)``, which can choose the process's own device alone.
 
     Args:
-        target: torch_tpu's function, which refuses each device but the process's own.
         device: The device; a negative index changes nothing.
+
+    Raises:
+        ValueError: If it is another process's device.
     """
-    index = get_device_index(device)
-    if index >= 0:
-        target(index)
+    exchange_device(get_device_index(device))
+
+
+def exchange_device(device: int) -> int:
+    """Implement ``torch.cuda._exchange_device(device)``.
+
+    Returns:
+        The number of the process's own device; -1 if ``device`` is negative.
+
+    Raises:
+        ValueError: If it is another process's device.
+    """
+    return -1 if device < 0 else refuse_unless_own(device)
+
+
+def refuse_unless_own(device: Any) -> int:
+    """Return the number of the process's own device.
+
+    Args:
+        device: It, or None.
+
+    Raises:
+        ValueError: If it is another process's device.
+    """
+    index, own = get_device_index(device, optional=True), own_index()
+    if index != own:
+        raise ValueError(f"cuda:{index} is another process's TPU: this process has cuda:{own} alone")
+    return own
+
+
+def maybe_exchange_device(device: int) -> int:
+    """Do the same as ``exchange_device``; Dynamo distinguishes torch.cuda's two functions by identity."""
+    return exchange_device(device)
 
 
 def get_device_name(target: Callable[[Any], str], device: Any = None) -> str:
@@ -65,7 +113,7 @@ def get_device_name(target: Callable[[Any], str], device: Any = None) -> str:
         AssertionError: If there is no such device.
     """
     _refuse_unless_there(device)
-    return target(device)
+    return target(0)
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
@@ -87,7 +135,7 @@ def get_device_properties(target: Callable[[Any], Any], device: Any = None) -> p
     """
     _refuse_unless_there(device)
     index = get_device_index(device, optional=True)
-    return properties.DeviceProperties(target(device), capability.WITH_BFLOAT16, index)
+    return properties.DeviceProperties(target(0), capability.WITH_BFLOAT16, index)
 
 
 def lazy_init() -> None:

@@ -7,10 +7,13 @@ import importlib
 import importlib.util
 import io
 import os
+import pathlib
 import warnings
 from collections.abc import Iterator
 
-from morph.aliases.adapters.tpu import operators
+import torch
+
+from morph.aliases.adapters.tpu import collectives, compiling, launching, operators
 from morph.backends import resolve
 from morph.base.journal import Journal
 
@@ -28,13 +31,20 @@ def load(journal: Journal) -> None:
     Raises:
         ImportError: If there is no PJRT plug-in, without which an import of torch_tpu 0.2.0 ends the process.
     """
-    if not os.environ.get("TPU_LIBRARY_PATH") and importlib.util.find_spec("libtpu") is None:
+    plugin = os.environ.get("TPU_LIBRARY_PATH")
+    if not plugin and importlib.util.find_spec("libtpu") is None:
         raise ImportError("libtpu is not installed, and TPU_LIBRARY_PATH names no other PJRT plug-in")
-    with _quiet():
+    is_tpu = not plugin or pathlib.Path(plugin).name.startswith("libtpu")
+    with _quiet(), contextlib.nullcontext() if is_tpu else collectives.alone():
         importlib.import_module("torch_tpu")
         loader = importlib.import_module("torch_tpu._loader")
         loader.load()  # its import does so only where torch loads device extensions on its own
-    journal.on_undo(operators.register()._destroy)
+        journal.on_undo(operators.register(is_tpu=is_tpu)._destroy)
+        if not is_tpu:
+            torch.ones(1, device="tpu")  # starts the runtime
+            collectives.serve(journal)
+    compiling.serve(journal)
+    launching.serve(journal, is_tpu=is_tpu)
     # else torch.utils.checkpoint keeps no random state of the device, and dropout differs when it recomputes
     journal.set_attribute(resolve("torch.tpu"), "_initialized", True)
     with journal.tolerating("torch_tpu's refusal of callers"):
@@ -52,4 +62,5 @@ def _quiet() -> Iterator[None]:
         contextlib.redirect_stderr(io.StringIO()),
     ):
         warnings.filterwarnings("ignore", "<TorchTpu/")
+        warnings.filterwarnings("ignore", "Warning only once for all operators")  # a kernel replaces another
         yield

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from morph.aliases.adapters.tpu.devices import get_device_index
+from morph.aliases.adapters.tpu.devices import refuse_unless_own
 from morph.backends.refusal import lacks
 
 
@@ -18,7 +18,8 @@ def figure(target: Callable[[int], Any], device: Any = None) -> Any:
         target: torch.accelerator's function, which takes its argument by place.
         device: The device; None is the current one.
     """
-    return target(get_device_index(device, optional=True))
+    refuse_unless_own(device)
+    return target(0)
 
 
 def mem_get_info(target: Callable[[int], tuple[int, int]], device: Any = None) -> tuple[int, int]:

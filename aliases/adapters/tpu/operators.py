@@ -3,19 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
 KEY = "PrivateUse1"
+ATTENTION = "_scaled_dot_product_cudnn_attention"
 
 
-def register() -> torch.library.Library:
-    """Give the operators below a kernel for TPUs; destroying the library takes it away."""
+def register(*, is_tpu: bool) -> torch.library.Library:
+    """Give the operators below a kernel for TPUs; destroying the library takes it away.
+
+    Args:
+        is_tpu: Whether the PJRT plug-in is libtpu. Others compile no kernels of Pallas, by which torch_tpu
+            computes attention; there it is computed by products and a softmax.
+    """
     library = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
     for name, kernel in KERNELS.items():
         if not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", KEY):
             library.impl(name, kernel, KEY)  # type: ignore[no-untyped-call]
+    if not is_tpu:
+        for key in (KEY, f"Autograd{KEY}"):
+            library.impl(ATTENTION, _attention, key, allow_override=True)  # type: ignore[no-untyped-call]
     return library
+
+
+def _attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_bias: torch.Tensor | None,
+    compute_log_sumexp: bool,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    return_debug_mask: bool = False,
+    *,
+    scale: float | None = None,
+) -> tuple[Any, ...]:
+    """Compute attention by products and a softmax; the results for a backward are empty: it is autograd's."""
+    products = torch.ops.aten._scaled_dot_product_attention_math
+    grouped = query.size(-3) != key.size(-3)
+    result, weights = products(
+        query, key, value, attn_bias, dropout_p, is_causal, scale=scale, enable_gqa=grouped
+    )
+    nothing = query.new_empty(0)
+    return result, nothing, nothing, nothing, query.size(-2), key.size(-2), nothing, nothing, nothing
 
 
 def _record_stream(tensor: torch.Tensor, stream: torch.Stream) -> None:

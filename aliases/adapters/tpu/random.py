@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from morph.aliases.adapters.tpu.devices import get_device_index
+from morph.aliases.adapters.tpu.devices import refuse_unless_own
 from morph.backends import vendor_module
 
 
@@ -19,14 +19,16 @@ def get_rng_state(target: Callable[[int], torch.Tensor], device: Any = "cuda") -
         target: torch_tpu's function, which takes an index.
         device: The device.
     """
-    return target(get_device_index(device, optional=True))
+    refuse_unless_own(device)
+    return target(0)
 
 
 def set_rng_state(
     target: Callable[[torch.Tensor, int], None], new_state: torch.Tensor, device: Any = "cuda"
 ) -> None:
     """Implement ``torch.cuda.set_rng_state(new_state, device)``."""
-    target(new_state, get_device_index(device, optional=True))
+    refuse_unless_own(device)
+    target(new_state, 0)
 
 
 def get_rng_state_all() -> list[torch.Tensor]:

@@ -7,7 +7,14 @@ from typing import Any
 
 import torch
 
-from morph.aliases.adapters.tpu.devices import get_device_index
+from morph.aliases.adapters import streams
+from morph.aliases.adapters.tpu.devices import exchange_device, refuse_unless_own
+
+
+class DeviceGuard(streams.DeviceGuard):
+    """Selects the process's own device for the duration of a ``with`` block, and refuses another's."""
+
+    exchange = staticmethod(exchange_device)
 
 
 def stream_of(target: Callable[[torch.device], Any], device: Any = None) -> Any:
@@ -17,12 +24,13 @@ def stream_of(target: Callable[[torch.device], Any], device: Any = None) -> Any:
         target: torch_tpu's function, which takes a ``torch.device`` with an index.
         device: The device; None is the current one.
     """
-    return target(torch.device("cuda", get_device_index(device, optional=True)))
+    return target(torch.device("cuda", refuse_unless_own(device)))
 
 
 def synchronize(target: Callable[[int], None], device: Any = None) -> None:
     """Implement ``torch.cuda.synchronize(device)``."""
-    target(get_device_index(device, optional=True))
+    refuse_unless_own(device)
+    target(0)
 
 
 def query(stream: Any) -> bool:

@@ -71,6 +71,7 @@ class Facts(NamedTuple):
     unreduced: tuple[str, ...] = ()
     sparse_products: str = ""
     host_kernels: bool = False
+    own_device: bool = False
 
 
 class Table(NamedTuple):

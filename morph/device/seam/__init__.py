@@ -65,6 +65,9 @@ class Seam(Protocol):
     def compute_rest_on_host(self) -> None:
         """Compute on the host what the vendor has no kernel for; a line says so once for each operator."""
 
+    def number_by_local_rank(self) -> None:
+        """Let the one device of a process, the vendor's 0, be CUDA's device number ``LOCAL_RANK``."""
+
     def disengage(self) -> None:
         """Put everything back that ``engage`` changed."""
 

@@ -30,7 +30,9 @@ MethodReplacement<PyCFunction> torch_enter;
 PyObject* translated(PyObject* object) {
   auto& device = reinterpret_cast<THPDevice*>(object)->device;
   if (device.type() == DeviceType::CUDA && exists(device))
-    device = Device(target(), device.index());
+    device = numbered_by_target(device);
+  else if (device.type() == target() && device.index() > 0 && device.index() == numbered_by_cuda(Device(target(), 0)))
+    device = Device(target(), 0);  // as torch's own code joins the vendor's type with a number of the program's
   return object;
 }
 
@@ -45,7 +47,7 @@ bool is_shown_as_cuda(PyObject* self) {
 
 // As torch writes the CUDA device with that index.
 PyObject* shown(PyObject* self, const char* bare, const char* indexed) {
-  int index = reinterpret_cast<THPDevice*>(self)->device.index();
+  int index = numbered_by_cuda(reinterpret_cast<THPDevice*>(self)->device);
   return index < 0 ? PyUnicode_FromString(bare) : PyUnicode_FromFormat(indexed, index);
 }
 
@@ -63,7 +65,13 @@ PyObject* type(PyObject* self, void* closure) {
   return is_shown_as_cuda(self) ? Py_NewRef(cuda) : torch_type.torchs(self, closure);
 }
 
-PyObject* index(PyObject* self, void* closure) { return torch_index.torchs(translated(self), closure); }
+PyObject* index(PyObject* self, void* closure) {
+  auto& device = reinterpret_cast<THPDevice*>(translated(self))->device;
+  int shown = device.type() == target() ? numbered_by_cuda(device) : device.index();
+  if (shown == device.index() || !is_asked_for_cuda()) return torch_index.torchs(self, closure);
+  return PyLong_FromLong(shown);
+}
+
 PyObject* enter(PyObject* self, PyObject* args) { return torch_enter.torchs(translated(self), args); }
 
 Py_hash_t hash(PyObject* self) { return torch_hash.torchs(translated(self)); }
@@ -80,6 +88,8 @@ PyObject* reduce(PyObject* self, PyObject* args) {
   if (reduced == nullptr || reinterpret_cast<THPDevice*>(self)->device.type() != target()) return reduced;
   PyObject* arguments = PyTuple_GetItem(reduced, 1);
   PyTuple_SetItem(arguments, 0, PyUnicode_FromString("cuda"));
+  if (PyTuple_Size(arguments) > 1)
+    PyTuple_SetItem(arguments, 1, PyLong_FromLong(numbered_by_cuda(reinterpret_cast<THPDevice*>(self)->device)));
   return reduced;
 }
 

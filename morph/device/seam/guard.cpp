@@ -15,33 +15,35 @@ using c10::DeviceType;
 using c10::Stream;
 using c10::impl::DeviceGuardImplInterface;
 
-Device as_cuda(Device device) { return Device(DeviceType::CUDA, device.index()); }
+// Threads of autograd's choose a device by the vendor's number.
+Device numbered(Device device) { return is_numbered_by_rank() ? numbered_by_target(device) : translate(device); }
+Device as_cuda(Device device) { return Device(DeviceType::CUDA, c10::DeviceIndex(numbered_by_cuda(device))); }
 
 // Streams and events stay the vendor's own: a torch.Stream made for "cuda" is one that the vendor's functions accept.
 struct Guard : DeviceGuardImplInterface {
   const DeviceGuardImplInterface* vendor() const { return c10::impl::getDeviceGuardImpl(target()); }
   Stream vendors(Stream stream) const {
-    return stream.device_type() == DeviceType::CUDA ? Stream(Stream::UNSAFE, translate(stream.device()), stream.id())
-                                                    : stream;
+    if (stream.device_type() != DeviceType::CUDA) return stream;
+    return Stream(Stream::UNSAFE, numbered(stream.device()), stream.id());
   }
 
   DeviceType type() const override { return DeviceType::CUDA; }
-  Device exchangeDevice(Device device) const override { return as_cuda(vendor()->exchangeDevice(translate(device))); }
+  Device exchangeDevice(Device device) const override { return as_cuda(vendor()->exchangeDevice(numbered(device))); }
   Device getDevice() const override { return as_cuda(vendor()->getDevice()); }
-  void setDevice(Device device) const override { vendor()->setDevice(translate(device)); }
+  void setDevice(Device device) const override { vendor()->setDevice(numbered(device)); }
   void uncheckedSetDevice(Device device) const noexcept override {
-    vendor()->uncheckedSetDevice(Device(target(), device.index()));
+    vendor()->uncheckedSetDevice(numbered_by_target(device));
   }
   DeviceIndex deviceCount() const noexcept override { return vendor()->deviceCount(); }
   void synchronizeDevice(const DeviceIndex index) const override { vendor()->synchronizeDevice(index); }
 
-  Stream getStream(Device device) const override { return vendor()->getStream(translate(device)); }
-  Stream getDefaultStream(Device device) const override { return vendor()->getDefaultStream(translate(device)); }
+  Stream getStream(Device device) const override { return vendor()->getStream(numbered(device)); }
+  Stream getDefaultStream(Device device) const override { return vendor()->getDefaultStream(numbered(device)); }
   Stream getStreamFromGlobalPool(Device device, bool high) const override {
-    return vendor()->getStreamFromGlobalPool(translate(device), high);
+    return vendor()->getStreamFromGlobalPool(numbered(device), high);
   }
   Stream getNewStream(Device device, int priority) const override {
-    return vendor()->getNewStream(translate(device), priority);
+    return vendor()->getNewStream(numbered(device), priority);
   }
   Stream exchangeStream(Stream stream) const override { return vendor()->exchangeStream(vendors(stream)); }
   bool queryStream(const Stream& stream) const override { return vendor()->queryStream(vendors(stream)); }
@@ -72,7 +74,7 @@ template <class Base>
 struct WithCapability<Base> : Base {  // torch 2.10
   using Capability = decltype(std::declval<const Base&>().getDeviceCapability(Device(DeviceType::CUDA)));
   Capability getDeviceCapability(Device device) const override {
-    return this->vendor()->getDeviceCapability(translate(device));
+    return this->vendor()->getDeviceCapability(numbered(device));
   }
 };
 

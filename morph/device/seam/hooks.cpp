@@ -21,6 +21,10 @@ using c10::DeviceIndex;
 
 const at::AcceleratorHooksInterface& vendor() { return at::globalContext().getAcceleratorHooksInterface(target()); }
 
+DeviceIndex numbered(DeviceIndex index) {
+  return numbered_by_target(c10::Device(c10::DeviceType::CUDA, index)).index();
+}
+
 struct VendorHooks : CUDAHooksInterface {
   // As in a torch built without CUDA: one built with it refuses to have XPU as the accelerator.
   bool isBuilt() const override { return false; }
@@ -29,14 +33,14 @@ struct VendorHooks : CUDAHooksInterface {
   bool hasPrimaryContext(DeviceIndex index) const override { return vendor().hasPrimaryContext(index); }
   const at::Generator& getDefaultGenerator(DeviceIndex index) const override {
     initialize_target();
-    return vendor().getDefaultGenerator(index);
+    return vendor().getDefaultGenerator(numbered(index));
   }
   at::Generator getNewGenerator(DeviceIndex index) const override {
     initialize_target();
-    return vendor().getNewGenerator(index);
+    return vendor().getNewGenerator(numbered(index));
   }
   DeviceIndex getCurrentDevice() const override {
-    return c10::impl::getDeviceGuardImpl(target())->getDevice().index();
+    return DeviceIndex(numbered_by_cuda(c10::impl::getDeviceGuardImpl(target())->getDevice()));
   }
   at::Device getDeviceFromPtr(void* data) const override { return vendor().getDeviceFromPtr(data); }
   bool isPinnedPtr(const void* data) const override { return vendor().isPinnedPtr(data); }

@@ -109,6 +109,11 @@ PyObject* fall_back(PyObject*, PyObject*) {
   });
 }
 
+PyObject* number(PyObject*, PyObject*) {
+  number_by_local_rank();
+  Py_RETURN_NONE;
+}
+
 PyObject* disengage(PyObject*, PyObject*) {
   return guarded([] {
     take_out();
@@ -138,6 +143,7 @@ PyMethodDef functions[] = {
      "Has operators compute without the memory formats that they refuse."},
     {"reduce_on_host", work_around<reduce_on_host>, METH_VARARGS, "Has collectives reduce dtypes on the host."},
     {"compute_rest_on_host", fall_back, METH_NOARGS, "Has the host compute what the device has no kernel for."},
+    {"number_by_local_rank", number, METH_NOARGS, "Has CUDA number the one device of a process by its local rank."},
     {"disengage", disengage, METH_NOARGS, "Puts everything back."},
     {"caught", caught, METH_NOARGS, "The calls that came through, by operator name."},
     {nullptr, nullptr, 0, nullptr},

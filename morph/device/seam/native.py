@@ -21,6 +21,7 @@ class NativeSeam:
         self.expect_devices, self.reduce_on_host = module.expect_devices, module.reduce_on_host
         self.leave_out_formats = module.leave_out_formats
         self.compute_rest_on_host = module.compute_rest_on_host
+        self.number_by_local_rank = module.number_by_local_rank
 
     def answer_by_caller(self, views: Views) -> None:
         """Let devices be "cuda" to code that sees CUDA; the view of a code object is asked for once."""

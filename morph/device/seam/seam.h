@@ -47,6 +47,12 @@ void expect_devices(int count);
 // Raises the seam's error for an index without a device.
 c10::Device translate(c10::Device device);
 bool exists(c10::Device device);
+// The target's device for a CUDA device that exists, and the number of a device of the target among CUDA's.
+c10::Device numbered_by_target(c10::Device device);
+int numbered_by_cuda(c10::Device device);
+// From now on the target has one device in each process, its 0, which is CUDA's number LOCAL_RANK.
+void number_by_local_rank();
+bool is_numbered_by_rank();
 
 // Initialises the target's runtime as torch would have done for its own name (torch.npu._lazy_init).
 void initialize_target();

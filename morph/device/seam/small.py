@@ -77,6 +77,9 @@ class PythonSeam:
     def compute_rest_on_host(self) -> None:
         """Does nothing: torch tells Python of no kernels that compute on the host in another's place."""
 
+    def number_by_local_rank(self) -> None:
+        """Does nothing: a device keeps the number that the vendor gives it."""
+
     def disengage(self) -> None:
         """Remove the kernels and put the attributes back."""
         while self._undo:

@@ -6,8 +6,10 @@
 #include <pthread.h>
 #include <torch/csrc/utils/device_lazy_init.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 
 namespace seam {
@@ -16,6 +18,7 @@ namespace {
 std::atomic<c10::DeviceType> target_type{c10::DeviceType::PrivateUse1};
 std::atomic<bool> initialized{false};
 std::atomic<int> expected{-1};
+std::atomic<bool> is_numbered_by_local_rank{false};
 
 struct Counter {
   std::atomic<const void*> op{nullptr};
@@ -43,6 +46,13 @@ Counter& claim(const c10::OperatorHandle& op, const void* key, size_t slot) {
 
 std::atomic<bool> stands_for_cuda{false};
 
+// Asked each time, as a process that is started as a function is given its rank late; -1 where there is none.
+int local_rank() {
+  if (!is_numbered_by_local_rank.load(std::memory_order_relaxed)) return -1;
+  const char* rank = std::getenv("LOCAL_RANK");
+  return rank == nullptr ? -1 : std::atoi(rank);
+}
+
 void forget_initialization() { initialized.store(false); }
 
 // A forked child must query the vendor again, which raises its own error there; a torch built with CUDA would refuse
@@ -61,8 +71,13 @@ void set_target(c10::DeviceType type) {
   (void)registered;
   target_type.store(type);
   expected.store(-1);
+  is_numbered_by_local_rank.store(false);
   forget_initialization();
 }
+
+bool is_numbered_by_rank() { return local_rank() >= 0; }
+
+void number_by_local_rank() { is_numbered_by_local_rank.store(true); }
 
 void expect_devices(int count) { expected.store(count); }
 
@@ -72,13 +87,28 @@ int device_count() {
   return guard == nullptr ? 0 : guard->deviceCount();
 }
 
-bool exists(c10::Device device) { return device.index() <= 0 || device.index() < device_count(); }
+bool exists(c10::Device device) {
+  if (device.index() < 0) return true;
+  if (int own = local_rank(); own >= 0) return device.index() == own;
+  return device.index() == 0 || device.index() < device_count();
+}
+
+c10::Device numbered_by_target(c10::Device device) {
+  bool is_own = device.index() >= 0 && local_rank() >= 0;
+  return c10::Device(target(), is_own ? c10::DeviceIndex(0) : device.index());
+}
+
+int numbered_by_cuda(c10::Device device) {
+  return device.index() == 0 ? std::max(local_rank(), 0) : device.index();
+}
 
 c10::Device translate(c10::Device device) {
   if (device.type() != c10::DeviceType::CUDA) return device;
+  if (int own = local_rank(); own >= 0)
+    TORCH_CHECK(exists(device), device, ": the device is another process's, this one has cuda:", own);
   TORCH_CHECK(exists(device), device, ": the device does not exist, there ", device_count() == 1 ? "is " : "are ",
               device_count(), " (", c10::DeviceTypeName(target(), true), ")");
-  return c10::Device(target(), device.index());
+  return numbered_by_target(device);
 }
 
 void initialize_target() {

@@ -1,4 +1,4 @@
-// Tensor.cuda, Tensor.is_cuda and Tensor.type, replaced in torch's C tables.
+// Tensor.cuda, is_cuda, type and get_device, replaced in torch's C tables.
 #include "replacement.h"
 #include "seam.h"
 
@@ -16,6 +16,7 @@ using c10::DeviceType;
 
 MethodReplacement<PyCFunctionWithKeywords> torch_cuda;
 MethodReplacement<PyCFunctionWithKeywords> torch_type_of;
+MethodReplacement<PyCFunction> torch_get_device;
 GetterReplacement torch_is_cuda;
 
 const at::Tensor& tensor(PyObject* self) { return THPVariable_Unpack(self); }
@@ -52,7 +53,8 @@ PyObject* as_cuda(PyObject* device) {
   }
   if (!THPDevice_Check(device)) return nullptr;
   Device named = reinterpret_cast<THPDevice*>(device)->device;
-  return named.type() == target() ? THPDevice_New(Device(DeviceType::CUDA, named.index())) : nullptr;
+  if (named.type() != target()) return nullptr;
+  return THPDevice_New(Device(DeviceType::CUDA, c10::DeviceIndex(numbered_by_cuda(named))));
 }
 
 PyObject* with_first(PyObject* args, PyObject* first) {
@@ -93,6 +95,16 @@ PyObject* type_of(PyObject* self, PyObject* args, PyObject* kwargs) {
   return py::str("torch.cuda." + text.substr(vendors.size())).release().ptr();
 }
 
+PyObject* get_device(PyObject* self, PyObject* args) {
+  PyObject* answer = torch_get_device.torchs(self, args);
+  if (answer == nullptr || !PyLong_Check(answer) || is_overridden(self)) return answer;
+  Device device = tensor(self).device();
+  int number = is_target(device) ? numbered_by_cuda(device) : device.index();
+  if (number == device.index() || !is_asked_for_cuda()) return answer;
+  Py_DECREF(answer);
+  return PyLong_FromLong(number);
+}
+
 }  // namespace
 
 void engage_tensor_methods() {
@@ -101,9 +113,11 @@ void engage_tensor_methods() {
   torch_cuda.put(type, "cuda", cuda);
   torch_is_cuda.put(type, "is_cuda", is_cuda);
   torch_type_of.put(type, "type", type_of);
+  torch_get_device.put(type, "get_device", get_device);
 }
 
 void disengage_tensor_methods() {
+  torch_get_device.restore();
   torch_type_of.restore();
   torch_is_cuda.restore();
   torch_cuda.restore();
