@@ -13,7 +13,7 @@ from morph.backends import Backend, counting
 from morph.base import announcement
 from morph.base.errors import ActivationError
 from morph.base.journal import Journal
-from morph.device import seam
+from morph.device import dynamo, seam
 from morph.device.seam import Seam, sparse
 from morph.finders.packages.finder import packages
 from morph.finders.packages.observer import observe
@@ -105,8 +105,10 @@ def _open_seam(backend: Backend, journal: Journal) -> Seam:
     if not seam.is_python_chosen():
         building.ensure(backend.table.facts)
     opened = seam.open_seam(announcement.report)
+    journal.on_undo(dynamo.hash_functions_again)
     journal.on_undo(opened.disengage)
     opened.engage(backend.device_type)
+    dynamo.hash_functions_again()
     _count_late(opened, backend)
     _work_around(opened, backend)
     if backend.table.facts.sparse_products == "by index":

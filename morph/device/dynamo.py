@@ -74,6 +74,16 @@ def _trace_only_when_called(rules: ModuleType, journal: Journal) -> None:
     rules._recompile_re()
 
 
+def hash_functions_again() -> None:
+    """Have Dynamo find torch's functions by their hash, which is of their code: the seam has changed it."""
+    rule_map = getattr(sys.modules.get("torch._dynamo.trace_rules"), "get_torch_obj_rule_map", None)
+    if rule_map is not None and rule_map.cache_info().currsize:
+        found = rule_map()
+        rows = list(found.items())
+        found.clear()
+        found.update(rows)
+
+
 def _inline_when_called(rules: ModuleType, folders: set[str], journal: Journal) -> None:
     if hasattr(rules, "BUILTIN_INLINE_WHEN_CALLED"):
         journal.set_attribute(rules, "BUILTIN_INLINE_WHEN_CALLED", rules.BUILTIN_INLINE_WHEN_CALLED | folders)

@@ -218,3 +218,21 @@ def test_scripted_code_that_names_the_vendor() -> None:
         return 3
 
     assert scripted(kind)(torch.ones(1, device="cuda")) == 2
+
+
+LATE = """
+import torch, torch._dynamo.trace_rules as rules
+
+rules.lookup(torch.ones)  # Dynamo's list of torch's functions is made
+import morph
+morph.activate()
+compiled = torch.compile(lambda x: x + torch.ones(1, device="cuda"), backend="eager", fullgraph=True)
+assert compiled(torch.ones(1, device="cuda")).item() == 2
+morph.deactivate()
+assert torch.compile(lambda x: x + torch.ones(1), backend="eager", fullgraph=True)(torch.ones(1)).item() == 2
+"""
+
+
+@pytest.mark.platforms("npu", "simulated-npu")
+def test_factories_compile_where_dynamo_was_there_before(platform: Platform) -> None:
+    platform.run(LATE, morph=False, environment={"MORPH_BACKEND": "npu"})

@@ -111,7 +111,8 @@ class Judge:
             "MORPH_PYTORCH_RESULTS": str(self._path(file, "jsonl")),
             "MORPH_PYTORCH_CHOSEN": str(chosen),
             "PYTORCH_TESTING_DEVICE_ONLY_FOR": self.device,
-            "PYTHONPATH": str(REPOSITORY),
+            # run as scripts, as PyTorch runs them, they find what lies beside them
+            "PYTHONPATH": os.pathsep.join([str(REPOSITORY), str((self.tree / "test" / file).parent)]),
             "OMP_NUM_THREADS": "1",
             **self.variables,
         }

@@ -73,6 +73,15 @@ assert torch.equal(first, torch.rand(2, device="cuda"))
 torch.cuda.seed()
 assert isinstance(torch.cuda.initial_seed(), int)
 
+from torch_tpu._internal.precision import precision_impl as vendors
+
+assert torch.get_float32_matmul_precision() == "highest"
+assert vendors._get_global_precision() == vendors.Precision.HIGHEST
+torch.backends.cuda.matmul.allow_tf32 = True
+assert vendors._get_global_precision() == vendors.Precision.HIGH
+torch.set_float32_matmul_precision("medium")
+assert vendors._get_global_precision() == vendors.Precision.DEFAULT
+
 for refused in ("torch.cuda.CUDAGraph()", "torch.cuda.memory_snapshot()", "torch.cuda.mem_get_info()"):
     try:
         eval(refused)

@@ -19,6 +19,7 @@ from morph.software import distributed
 NAME = "tpu_dist"
 KEY = "PrivateUse1"
 PEER_TO_PEER = ("c10d::send", "c10d::recv_", "c10d::recv_any_source_")
+HOST = torch.device("cpu")
 NO_TIMEOUT = timedelta(0)
 
 
@@ -33,7 +34,6 @@ def serve(journal: Journal) -> None:
     backends: Any = dist.Backend
     plugin = backends._BackendPlugin(creator_fn=_create, extended_api=False)
     journal.set_item(backends._plugins, NAME.upper(), plugin)
-    journal.set_item(backends.backend_capability, NAME, ["tpu", "cpu"])
     for name, wrapper in (("_start_coalescing", _start_coalescing), ("_end_coalescing", _end_coalescing)):
         original = getattr(dist.ProcessGroup, name)
         journal.set_attribute(dist.ProcessGroup, name, _bound(wrapper, original))
@@ -91,12 +91,21 @@ _coalesced: list[_Work] | None = None  # those that were begun since a group sta
 
 def _on_host(operator: Any, written: Any, *arguments: Any) -> Any:
     """Run a collective on copies of its tensors, of which it writes its first argument."""
+    _take_copies(next(each for each in arguments if isinstance(each, torch.ScriptObject)))
     on_host = _copied(written)
     given = (written if argument is written else _copied(argument) for argument in arguments)
     returned = operator(on_host, *given)
     inner = returned[-1] if isinstance(returned, tuple) else returned
     work = _begun(_Work(inner, on_host, written), is_ended=operator.name() not in PEER_TO_PEER)
     return (written, work) if isinstance(returned, tuple) else work
+
+
+def _take_copies(group: Any) -> None:
+    """Have a process group's backend serve tensors of the host too."""
+    opened: Any = dist.ProcessGroup.unbox(group)
+    if HOST not in opened._device_types:
+        kind = dist.ProcessGroup.BackendType.CUSTOM
+        opened._register_backend(HOST, kind, opened._get_backend(torch.device("tpu")))
 
 
 def _begun(work: _Work, *, is_ended: bool) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import torch
 
-from morph.aliases.adapters.tpu import collectives, compiling, launching, operators
+from morph.aliases.adapters.tpu import collectives, compiling, launching, operators, precision
 from morph.backends import resolve
 from morph.base.journal import Journal
 
@@ -44,6 +44,7 @@ def load(journal: Journal) -> None:
             torch.ones(1, device="tpu")  # starts the runtime
             collectives.serve(journal)
     compiling.serve(journal)
+    precision.serve(journal)
     launching.serve(journal, is_tpu=is_tpu)
     # else torch.utils.checkpoint keeps no random state of the device, and dropout differs when it recomputes
     journal.set_attribute(resolve("torch.tpu"), "_initialized", True)
