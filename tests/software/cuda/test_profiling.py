@@ -29,7 +29,7 @@ def test_an_operator_is_a_launch_and_a_kernel() -> None:
     matrix = torch.randn(64, 64, device="cuda")
     profiler = profiled(lambda: matrix @ matrix)
     averages = {event.key: event for event in profiler.key_averages()}
-    kernel, operator = averages["morph::mm"], averages["aten::mm"]
+    kernel, operator = averages["morph::gemm_kernel<mm>"], averages["aten::mm"]
     assert kernel.device_type == torch.autograd.DeviceType.CUDA
     assert kernel.self_device_time_total == operator.self_device_time_total > 0
     assert kernel.self_cpu_time_total == 0
@@ -63,7 +63,7 @@ def test_a_range_spans_what_it_started() -> None:
 
     of_device = [event for event in profiled(step).key_averages() if event.self_cpu_time_total == 0]
     times = {event.key: event.self_device_time_total for event in of_device}
-    assert times["a step"] >= times["morph::mm"] + times["morph::add"]
+    assert times["a step"] >= times["morph::gemm_kernel<mm>"] + times["morph::kernel<add>"]
 
 
 def test_waits() -> None:
@@ -77,7 +77,7 @@ def test_the_device_alone() -> None:
     x = torch.ones(4, device="cuda")
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
         x.add(1)
-    assert {"morph::add", "cudaLaunchKernel"} <= keys(profiler)
+    assert {"morph::kernel<add>", "cudaLaunchKernel"} <= keys(profiler)
     assert "aten::add" not in keys(profiler)
 
 
@@ -86,14 +86,14 @@ def test_the_host_alone() -> None:
     with profile(activities=[ProfilerActivity.CPU]) as profiler:
         x.add(1)
     assert "aten::add" in keys(profiler)
-    assert "morph::add" not in keys(profiler)
+    assert "morph::kernel<add>" not in keys(profiler)
 
 
 def test_lists_of_like_tensors_are_one_kernel() -> None:
     like = [torch.ones(3, device="cuda") for _ in range(4)]
     unlike = [torch.ones(3, device="cuda"), torch.ones(3, device="cuda", dtype=torch.half)]
     assert "multi_tensor_apply_kernel<add>" in keys(profiled(lambda: torch._foreach_add(like, 1.0)))
-    assert "morph::add" not in keys(profiled(lambda: torch._foreach_add(like, 1.0)))
+    assert "morph::kernel<add>" not in keys(profiled(lambda: torch._foreach_add(like, 1.0)))
     assert "multi_tensor_apply_kernel<add>" not in keys(profiled(lambda: torch._foreach_add(unlike, 1.0)))
 
 
@@ -110,10 +110,10 @@ def test_a_backward_thread_and_streams(tmp_path: pathlib.Path) -> None:
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     kernels = [event for event in events if event.get("cat") == "kernel"]
     assert {event["args"]["stream"] for event in kernels} == {stream.stream_id}
-    assert [event["name"] for event in kernels].count("morph::mm") == 3
+    assert [event["name"] for event in kernels].count("morph::gemm_kernel<mm>") == 3
     operators = {event["args"]["External id"]: event for event in events if event.get("cat") == "cpu_op"}
     named = [(event["name"], operators[event["args"]["External id"]]["name"]) for event in kernels]
-    assert ("morph::mm", "aten::mm") in named
+    assert ("morph::gemm_kernel<mm>", "aten::mm") in named
     launches = {event["args"]["correlation"] for event in events if event.get("cat") == "cuda_runtime"}
     assert {event["args"]["correlation"] for event in kernels} <= launches
 
@@ -123,4 +123,34 @@ def test_an_operator_that_fails_is_no_kernel() -> None:
         with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
             torch.ones(2, 3, device="cuda") @ torch.ones(2, 3, device="cuda")
 
-    assert "morph::mm" not in keys(profiled(fails))
+    assert "morph::gemm_kernel<mm>" not in keys(profiled(fails))
+
+
+def test_calls_of_several_recordings_are_told_apart() -> None:
+    x = torch.ones(4, device="cuda")
+
+    def calls() -> set[int]:
+        events = profiled(lambda: x + x).profiler.kineto_results.events()
+        return {event.correlation_id() for event in events if event.name() == "cudaLaunchKernel"}
+
+    assert calls().isdisjoint(calls())
+
+
+def test_waits_are_events_of_their_own_where_they_are_wanted(tmp_path: pathlib.Path) -> None:
+    wanted = torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True)
+    with profile(activities=ACTIVITIES, experimental_config=wanted) as profiler:
+        torch.ones(1, device="cuda").add(1)
+        torch.cuda.synchronize()
+    profiler.export_chrome_trace(str(tmp_path / "trace.json"))
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert "Context Sync" in [event["name"] for event in events if event.get("cat") == "cuda_sync"]
+
+
+def test_memory_that_is_refused_is_an_event(tmp_path: pathlib.Path) -> None:
+    with profile(activities=ACTIVITIES, profile_memory=True) as profiler:
+        with pytest.raises(torch.OutOfMemoryError):
+            torch.empty(1 << 44, device="cuda")
+    profiler.export_chrome_trace(str(tmp_path / "trace.json"))
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    (refused,) = (event for event in events if event["name"] == "[OutOfMemory]")
+    assert refused["args"]["Bytes"] >= 1 << 46

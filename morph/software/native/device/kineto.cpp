@@ -71,6 +71,7 @@ const char* starter(Activity kind) { return kind == Activity::kKernel ? "cudaLau
 // Turns the events of one recording into Kineto's activities.
 class KinetoSession final : public libkineto::IActivityProfilerSession {
  public:
+  explicit KinetoSession(bool with_waits) : with_waits_(with_waits) {}
   void start() override {
     std::lock_guard<std::mutex> lock(profiled_events_mutex);
     profiled_events.clear();
@@ -90,9 +91,12 @@ class KinetoSession final : public libkineto::IActivityProfilerSession {
     buffer_->span = libkineto::TraceSpan(from, to, "morph");
     for (const ProfiledEvent& event : recorded_) {
       const libkineto::ITraceActivity* caller = event.caller ? linked(int32_t(event.caller)) : nullptr;
-      next_++;
+      next_ = ++last_;
       describe_call(event, caller);
-      if (event.kind == Activity::kCall) continue;
+      if (event.kind == Activity::kCall) {
+        if (with_waits_) describe_wait(event, caller);
+        continue;
+      }
       describe_work(event, caller);
       if (event.range) extend_range(event);
     }
@@ -157,19 +161,30 @@ class KinetoSession final : public libkineto::IActivityProfilerSession {
     work.addMetadata("stream", work.resource);
   }
 
+  // As CUPTI's records of synchronization, which enable_cuda_sync_events of torch's profiler asks for.
+  void describe_wait(const ProfiledEvent& event, const libkineto::ITraceActivity* caller) {
+    bool whole = event.name == "cudaDeviceSynchronize";
+    auto& wait = add(ActivityType::CUDA_SYNC, whole ? "Context Sync" : "Stream Sync", event, caller);
+    wait.device = event.stream.device_index();
+    wait.resource = whole ? -1 : int32_t(event.stream.id());
+  }
+
   // What a record_function started, as Kineto shows it above a GPU's kernels.
   void describe_range(const ProfiledEvent& range, const libkineto::ITraceActivity* opened) {
-    next_++;
+    next_ = ++last_;
     auto& shown = add(ActivityType::GPU_USER_ANNOTATION, opened->name(), range, opened);
     shown.device = range.stream.device_index();
     shown.resource = int32_t(range.stream.id());
     shown.flow.type = 0;
   }
 
+  const bool with_waits_;
   std::vector<ProfiledEvent> recorded_;
   std::map<Place, ProfiledEvent> ranges_;
   std::unique_ptr<libkineto::CpuTraceBuffer> buffer_ = std::make_unique<libkineto::CpuTraceBuffer>();
-  int32_t next_ = 1 << 30;  // torch's profiler tells operators and calls apart by their numbers alone
+  // torch's profiler tells operators and calls apart by their numbers alone, those of several recordings too
+  static inline std::atomic<int32_t> last_{1 << 30};
+  int32_t next_ = 0;
 };
 
 class KinetoProfiler final : public libkineto::IActivityProfiler {
@@ -178,7 +193,8 @@ class KinetoProfiler final : public libkineto::IActivityProfiler {
   const std::set<ActivityType>& availableActivities() const override { return types_; }
   std::unique_ptr<libkineto::IActivityProfilerSession> configure(const std::set<ActivityType>& wanted,
                                                                  const libkineto::Config&) override {
-    return wanted.count(ActivityType::CONCURRENT_KERNEL) ? std::make_unique<KinetoSession>() : nullptr;
+    if (!wanted.count(ActivityType::CONCURRENT_KERNEL)) return nullptr;
+    return std::make_unique<KinetoSession>(wanted.count(ActivityType::CUDA_SYNC) > 0);
   }
   std::unique_ptr<libkineto::IActivityProfilerSession> configure(int64_t, int64_t, const std::set<ActivityType>& wanted,
                                                                  const libkineto::Config& config) override {
@@ -188,7 +204,8 @@ class KinetoProfiler final : public libkineto::IActivityProfiler {
  private:
   const std::string name_ = "morph";
   const std::set<ActivityType> types_{ActivityType::CONCURRENT_KERNEL, ActivityType::GPU_MEMCPY,
-                                      ActivityType::GPU_USER_ANNOTATION, ActivityType::CUDA_RUNTIME};
+                                      ActivityType::GPU_USER_ANNOTATION, ActivityType::CUDA_RUNTIME,
+                                      ActivityType::CUDA_SYNC};
 };
 
 }  // namespace

@@ -26,6 +26,12 @@ void report(DeviceIndex index, void* pointer, int64_t bytes) {
                                    size_t(figures.reserved_bytes[0].current), device(index));
 }
 
+void report_refused(DeviceIndex index, size_t bytes) {
+  auto figures = arena(index).stats();
+  c10::reportOutOfMemoryToProfiler(int64_t(bytes), size_t(figures.allocated_bytes[0].current),
+                                   size_t(figures.reserved_bytes[0].current), device(index));
+}
+
 void* take(DeviceIndex index, size_t bytes) {
   constexpr size_t most = size_t(1) << 60;
   open_context(index);
@@ -41,6 +47,7 @@ void* take(DeviceIndex index, size_t bytes) {
     return block->start;
   } catch (const c10::OutOfMemoryError&) {
     tell_of_refused_memory(index, bytes);
+    report_refused(index, bytes);
     throw;
   }
 }

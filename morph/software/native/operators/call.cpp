@@ -201,7 +201,9 @@ void Call::wait() const {
 void Call::tell_profiler() const {
   if (std::uncaught_exceptions()) return;
   std::string_view name(name_);
-  std::string kernel = "morph::" + std::string(name.substr(name.rfind(':') + 1));
+  name = name.substr(name.rfind(':') + 1);
+  bool multiplies = name.size() >= 2 && name.substr(name.size() - 2) == "mm";  // addmm, bmm, _scaled_mm: cuBLAS's gemm
+  std::string kernel = c10::str("morph::", multiplies ? "gemm_kernel<" : "kernel<", name, ">");
   record_work(Activity::kKernel, std::move(kernel), current_stream(device().index()), began_);
 }
 
