@@ -201,6 +201,9 @@ def asynchronous(rank: int, size: int) -> None:
     future = dist.all_reduce(tensor, async_op=True).get_future()
     halves = future.then(lambda done: done.value()[0] / 2)
     same(halves.wait(), total / 2, "futures")
+    everyone = [torch.empty_like(of(0)).cuda() for _ in range(size)]
+    future = dist.all_gather(everyone, of(rank).cuda(), async_op=True).get_future()
+    same(future.value()[0], torch.stack([of(other) for other in range(size)]), "the future of all_gather")
     tensor = of(rank).cuda()
     work = dist.all_reduce(tensor, async_op=True)
     while not work.is_completed():

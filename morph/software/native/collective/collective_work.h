@@ -94,7 +94,7 @@ class HostWork final : public c10d::Work {
       if (!tensor.is_cpu()) devices = {tensor.device()};
     auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()), devices);
     wait_without_interpreter();
-    future->markCompleted(c10::IValue(results_));
+    future->markCompleted(c10::IValue(gathered_as_one() ? Tensors{at::stack(results_)} : results_));
     return future;
   }
   c10::intrusive_ptr<c10::ivalue::Future> getFutureResult() override {
@@ -105,6 +105,11 @@ class HostWork final : public c10d::Work {
   }
 
  private:
+  // ProcessGroupNCCL gathers tensors of one size into a tensor that it makes, and that is what its future has.
+  bool gathered_as_one() const {
+    auto same = [this](const at::Tensor& each) { return each.sizes() == results_[0].sizes(); };
+    return operation_ == c10d::OpType::ALLGATHER && std::all_of(results_.begin(), results_.end(), same);
+  }
   // Python's binding holds the interpreter's lock here, which the other backend's threads may need.
   void wait_without_interpreter() {
     std::optional<pybind11::gil_scoped_release> released;
