@@ -108,6 +108,16 @@ def test_what_has_no_kernel_is_computed_on_the_host_and_said_once(tpu: Platform)
     assert done.stderr.count("aten::trace is computed on the host: the device has no kernel for it") == 1
 
 
+def test_a_program_that_keeps_compiling_is_told_so_once(tpu: Platform) -> None:
+    program = pathlib.Path(__file__).parent / "shapes.py"
+    lines = program.read_text(encoding="utf-8").splitlines()
+    place = 1 + next(number for number, line in enumerate(lines) if line.endswith("# here"))
+    done = tpu.run(program)
+    assert done.stdout == "of one shape\n"
+    (said,) = (line for line in done.stderr.splitlines() if "XLA compiled" in line)
+    assert f"shapes.py:{place}" in said
+
+
 def test_a_group_of_one_reduces(tpu: Platform, tmp_path: pathlib.Path) -> None:
     program = f"""
 import torch

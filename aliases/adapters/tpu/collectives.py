@@ -51,10 +51,16 @@ def _bound(wrapper: Callable[..., Any], original: Callable[..., Any]) -> Callabl
 
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
-    """Hide from torch_tpu, which reads it when it is loaded, that a launcher has started other processes."""
+    """Hide from torch_tpu, while it is loaded, that a launcher has started other processes.
+
+    Its runtime would look for them, and reads so at its start: that is in this block where there are others,
+    and else left to the first use of the device, before which a process may fork.
+    """
     hidden = {name: os.environ.pop(name) for name in ("RANK", "WORLD_SIZE") if name in os.environ}
     try:
         yield
+        if hidden:
+            torch.ones(1, device="tpu")
     finally:
         os.environ.update(hidden)
 

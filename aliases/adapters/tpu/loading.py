@@ -11,9 +11,7 @@ import pathlib
 import warnings
 from collections.abc import Iterator
 
-import torch
-
-from morph.aliases.adapters.tpu import collectives, compiling, launching, operators, precision
+from morph.aliases.adapters.tpu import collectives, compilations, compiling, launching, operators, precision
 from morph.backends import resolve
 from morph.base.journal import Journal
 
@@ -41,8 +39,8 @@ def load(journal: Journal) -> None:
         loader.load()  # its import does so only where torch loads device extensions on its own
         journal.on_undo(operators.register(is_tpu=is_tpu)._destroy)
         if not is_tpu:
-            torch.ones(1, device="tpu")  # starts the runtime
             collectives.serve(journal)
+    compilations.watch(journal)
     compiling.serve(journal)
     precision.serve(journal)
     launching.serve(journal, is_tpu=is_tpu)
