@@ -128,6 +128,9 @@ def compile_and_launch(
     from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND as PROMOTION
     from torch._prims_common import elementwise_dtypes
 
+    for tensor in tensors:
+        if tensor.layout is not torch.strided:
+            raise RuntimeError(f"unsupported tensor layout: {tensor.layout}")
     devices = {tensor.device for tensor in tensors}
     if len(devices) > 1:
         found = " and ".join(sorted(map(str, devices), reverse=True)[:2])

@@ -14,11 +14,11 @@ from torch.testing import assert_close
 PARTS = [(2, 4), (5, 4)]
 
 
-def nested(device="cpu", layout=torch.strided, seed=0):
+def nested(device="cpu", layout=torch.strided, seed=0, sizes=PARTS):
     torch.manual_seed(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns that they are a prototype
-        return torch.nested.nested_tensor([torch.randn(size) for size in PARTS], layout=layout, device=device)
+        return torch.nested.nested_tensor([torch.randn(size) for size in sizes], layout=layout, device=device)
 
 
 def same(actual, expected):
@@ -207,3 +207,21 @@ def test_attention_of_jagged_sequences_is_that_of_each(dtype, causal):
         assert_close(one.cpu().float(), expected, atol=3e-3, rtol=3e-3)
         (of_own,) = torch.autograd.grad(expected.sum(), own)
         assert_close(its_gradient.cpu().float().transpose(0, 1), of_own, atol=1e-2, rtol=1e-2)
+
+
+def test_a_dense_row_for_each_part():
+    dense = torch.randn(2, 1, 4)
+    for operation in (torch.add, torch.mul):
+        found = operation(nested("cuda"), dense.cuda()).unbind()
+        for part, other, result in zip(nested().unbind(), dense, found, strict=True):
+            assert torch.equal(result.cpu(), operation(part, other))
+
+
+@pytest.mark.parametrize(
+    ("shape", "why"),
+    [((2, 8, 4), "extends into irregular dimensions"), ((4, 4), "The shape at dimension 0")],
+)
+def test_a_norm_of_a_shape_that_the_parts_have_not(shape, why):
+    like = nested("cuda", sizes=[(2, 8, 4), (6, 8, 4)])
+    with pytest.raises(RuntimeError, match=why):
+        torch.nn.LayerNorm(shape, device="cuda")(like)

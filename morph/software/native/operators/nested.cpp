@@ -6,6 +6,10 @@
 
 #include <ATen/NestedTensorImpl.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/native/nested/NestedTensorBinaryOps.h>
+#include <ATen/native/nested/NestedTensorMath.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/mul.h>
 #include <ATen/ops/_transform_bias_rescale_qkv.h>
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/native_layer_norm_backward.h>
@@ -69,6 +73,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> layer_norm(const at::Tensor& inpu
                                                           const std::optional<at::Tensor>& weight,
                                                           const std::optional<at::Tensor>& bias, double eps) {
   TORCH_CHECK(weight && weight->defined() && bias && bias->defined(), "NestedTensor layer_norm requires weight and bias");
+  at::native::_check_nested_layer_norm_inputs(*at::native::get_nested_tensor_impl(input),
+                                              C10_AS_INTARRAYREF_SLOW(shape), *weight, *bias);
   auto [result, mean, deviation] =
       at::native_layer_norm_symint(rows(input, shape), {c10::multiply_integers(shape)}, weight->flatten(),
                                    bias->flatten(), eps);
@@ -86,9 +92,23 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> layer_norm_backward(
           wanted[2] ? of_bias.view_symint(shape) : of_bias};
 }
 
+// A nested tensor [B, *, D] and a dense one [B, 1, D]; torch's table has a function of CUDA's alone.
+void each_with_dense(at::Tensor& result, const at::Tensor& nested, const at::Tensor& dense,
+                     const at::native::NESTED_DENSE_OP& operation) {
+  auto from = nested.unbind(), to = result.unbind();
+  for (size_t i = 0; i < from.size(); i++) {
+    at::Tensor other = dense[int64_t(i)];
+    if (operation == at::native::NESTED_DENSE_OP::ADD) at::add_out(to[i], from[i], other);
+    else at::mul_out(to[i], from[i], other);
+  }
+}
+
 }  // namespace
 
 void install_nested() {
+  if (settings().type == c10::DeviceType::CUDA)
+    at::native::nested_dense_elementwise_stub.set_cuda_dispatch_ptr(&each_with_dense);
+
   static auto* nested = new torch::Library(torch::Library::IMPL, "aten", nested_key(), __FILE__, __LINE__);
   for (const auto& name : c10::Dispatcher::singleton().getRegistrationsForDispatchKey(DispatchKey::NestedTensorCPU))
     if (!kOnlyOnTheHost.count(c10::toString(name)))

@@ -82,3 +82,11 @@ def test_tensors_of_two_devices():
     x = torch.ones(1)
     with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cpu!"):
         _create_jit_fn(MIXED, alpha=1)(x, x.cuda())
+
+
+def test_a_layout_that_it_cannot_take():
+    ragged = torch.nested.nested_tensor_from_jagged(
+        torch.ones(5, device="cuda"), torch.tensor([0, 2, 5]).cuda()
+    )
+    with pytest.raises(RuntimeError, match="unsupported tensor layout"):
+        _create_jit_fn(MIXED, alpha=1)(ragged, ragged)
