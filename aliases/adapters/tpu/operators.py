@@ -16,7 +16,7 @@ def register(*, is_tpu: bool) -> torch.library.Library:
 
     Args:
         is_tpu: Whether the PJRT plug-in is libtpu. Others compile no kernels of Pallas, by which torch_tpu
-            computes attention; there it is computed by products and a softmax.
+            computes attention; there it is computed by products and a softmax. They pin no memory either.
     """
     library = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
     for name, kernel in KERNELS.items():
@@ -25,7 +25,13 @@ def register(*, is_tpu: bool) -> torch.library.Library:
     if not is_tpu:
         for key in (KEY, f"Autograd{KEY}"):
             library.impl(ATTENTION, _attention, key, allow_override=True)  # type: ignore[no-untyped-call]
+        library.impl("_pin_memory", _copy_of, "CPU")  # type: ignore[no-untyped-call]
     return library
+
+
+def _copy_of(tensor: torch.Tensor, device: torch.device | None = None) -> torch.Tensor:
+    """Copy what other plug-ins have no allocator to pin, which changes when a copy to the device ends alone."""
+    return tensor.clone()
 
 
 def _attention(
