@@ -118,6 +118,12 @@ def test_a_program_that_keeps_compiling_is_told_so_once(tpu: Platform) -> None:
     assert f"shapes.py:{place}" in said
 
 
+def test_served_packages_beside_float64(tpu: Platform) -> None:
+    done = tpu.run(pathlib.Path(__file__).parent / "packages.py")
+    assert done.stdout == "done\n"
+    assert "computed on the host" not in done.stderr
+
+
 def test_a_group_of_one_reduces(tpu: Platform, tmp_path: pathlib.Path) -> None:
     program = f"""
 import torch

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch.nn.attention import SDPBackend
 
 KEY = "PrivateUse1"
 ATTENTION = "_scaled_dot_product_cudnn_attention"
@@ -22,6 +23,9 @@ def register(*, is_tpu: bool) -> torch.library.Library:
     for name, kernel in KERNELS.items():
         if not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", KEY):
             library.impl(name, kernel, KEY)  # type: ignore[no-untyped-call]
+    # torch_tpu answers the question of scaled_dot_product_attention alone; its fused kernel is cuDNN's operator
+    choice = SDPBackend.CUDNN_ATTENTION if is_tpu else SDPBackend.MATH
+    library.impl("_fused_sdp_choice", lambda *inputs, **options: choice.value, KEY)  # type: ignore[no-untyped-call]
     if not is_tpu:
         for key in (KEY, f"Autograd{KEY}"):
             library.impl(ATTENTION, _attention, key, allow_override=True)  # type: ignore[no-untyped-call]
@@ -30,7 +34,7 @@ def register(*, is_tpu: bool) -> torch.library.Library:
 
 
 def _copy_of(tensor: torch.Tensor, device: torch.device | None = None) -> torch.Tensor:
-    """Copy what other plug-ins have no allocator to pin, which changes when a copy to the device ends alone."""
+    """Copy what other plug-ins cannot pin; a copy to the device then ends before it returns."""
     return tensor.clone()
 
 
