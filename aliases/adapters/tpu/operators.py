@@ -23,7 +23,7 @@ def register(*, is_tpu: bool) -> torch.library.Library:
     for name, kernel in KERNELS.items():
         if not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", KEY):
             library.impl(name, kernel, KEY)  # type: ignore[no-untyped-call]
-    # torch_tpu answers the question of scaled_dot_product_attention alone; its fused kernel is cuDNN's operator
+    # torch_tpu answers scaled_dot_product_attention alone, not this; its fused kernel is cuDNN's operator
     choice = SDPBackend.CUDNN_ATTENTION if is_tpu else SDPBackend.MATH
     library.impl("_fused_sdp_choice", lambda *inputs, **options: choice.value, KEY)  # type: ignore[no-untyped-call]
     if not is_tpu:
