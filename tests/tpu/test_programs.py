@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.platforms import REPOSITORY, Platform, complete, describe
+from tests.platforms import REPOSITORY, Platform, complete, describe, platform
 
 pytestmark = pytest.mark.long
 
@@ -116,6 +116,11 @@ def test_a_program_that_keeps_compiling_is_told_so_once(tpu: Platform) -> None:
     assert done.stdout == "of one shape\n"
     (said,) = (line for line in done.stderr.splitlines() if "XLA compiled" in line)
     assert f"shapes.py:{place}" in said
+
+
+def test_autocast_has_cudas_lists(tpu: Platform) -> None:
+    program = pathlib.Path(__file__).parent / "autocast.py"
+    assert tpu.run(program).stdout == platform("cpu", {}).run(program).stdout
 
 
 def test_served_packages_beside_float64(tpu: Platform) -> None:

@@ -11,7 +11,15 @@ import pathlib
 import warnings
 from collections.abc import Iterator
 
-from morph.aliases.adapters.tpu import collectives, compilations, compiling, launching, operators, precision
+from morph.aliases.adapters.tpu import (
+    amp,
+    collectives,
+    compilations,
+    compiling,
+    launching,
+    operators,
+    precision,
+)
 from morph.backends import resolve
 from morph.base.journal import Journal
 
@@ -40,6 +48,7 @@ def load(journal: Journal) -> None:
         journal.on_undo(operators.register(is_tpu=is_tpu)._destroy)
         if not is_tpu:
             collectives.serve(journal)
+    amp.serve(journal)
     compilations.watch(journal)
     compiling.serve(journal)
     precision.serve(journal)
