@@ -85,9 +85,10 @@ class Ranked:
 
     def __call__(self, rank: int, *args: Any) -> Any:
         """Run it with its rank in the environment."""
-        hosts, host = int(os.environ.get("NNODES", "1")), int(os.environ.get("NODE_RANK", "0"))
         os.environ["LOCAL_RANK"] = str(rank)
         os.environ["LOCAL_WORLD_SIZE"] = str(self.processes)
-        os.environ.setdefault("RANK", str(host * self.processes + rank))
-        os.environ.setdefault("WORLD_SIZE", str(hosts * self.processes))
+        if "TORCH_TPU_TOPOLOGY" in os.environ:  # else torch_tpu's runtime would look for the others in vain
+            hosts, host = int(os.environ.get("NNODES", "1")), int(os.environ.get("NODE_RANK", "0"))
+            os.environ.setdefault("RANK", str(host * self.processes + rank))
+            os.environ.setdefault("WORLD_SIZE", str(hosts * self.processes))
         return self.function(rank, *args)

@@ -14,7 +14,7 @@ def work(rank, size, store):
     x = torch.full((3,), rank + 1.0, device="cuda")
     dist.all_reduce(x)
     assert x.tolist() == [3, 3, 3]
-    assert torch.cuda.current_device() == rank == int(os.environ["RANK"])
+    assert torch.cuda.current_device() == rank == int(os.environ["LOCAL_RANK"])
     dist.destroy_process_group()
 
 
