@@ -19,7 +19,7 @@ def own_index() -> int:
 
     torch_tpu gives each process one TPU of its host and numbers it 0 in all of them.
     """
-    return int(os.environ.get("LOCAL_RANK", "0"))
+    return int(os.environ.get("LOCAL_RANK") or 0)
 
 
 def current_device() -> int:
