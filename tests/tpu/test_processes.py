@@ -64,3 +64,22 @@ def test_torchs_launcher_has_torch_tpu_choose_its_addresses(tpu: Platform, tmp_p
     refused = complete([*tpu.command(morph=True), *LAUNCHER, "3", str(program)], env=variables)
     assert refused.returncode != 0
     assert "No TPU topology found" in refused.stderr, describe(refused)
+
+
+HELPERS = """
+import torch.multiprocessing as mp
+
+def work(rank):
+    assert rank < 3
+
+if __name__ == "__main__":
+    mp.spawn(work, nprocs=3)
+    print("done")
+"""
+
+
+def test_helpers_may_be_more_than_a_slice_has_tpus_for(tpu: Platform, tmp_path: pathlib.Path) -> None:
+    plugin, program = tmp_path / "libtpu.so", tmp_path / "program.py"
+    plugin.symlink_to(tpu.environment["TPU_LIBRARY_PATH"])
+    program.write_text(HELPERS, encoding="utf-8")
+    assert tpu.run(program, environment={"TPU_LIBRARY_PATH": str(plugin)}).stdout == "done\n"

@@ -6,6 +6,7 @@ chosen before the first is started, and their ranks in the environment (torch_tp
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import os
@@ -66,7 +67,9 @@ def _starter(torchs: Callable[..., Any], prepare: Callable[[int | None, int], No
     ) -> Any:
         if "LOCAL_RANK" in os.environ:  # this process has its own TPU, and those that it starts use none
             return torchs(fn, args, nprocs, *rest, **options)
-        prepare(None, nprocs)
+        # helpers may be more than a slice has TPUs for; one that uses a TPU then gets torch_tpu's error
+        with contextlib.suppress(RuntimeError):
+            prepare(None, nprocs)
         return torchs(Ranked(fn, nprocs), args, nprocs, *rest, **options)
 
     return start_processes
