@@ -1,4 +1,4 @@
-"""The tables that the repository's reader sees too: the README's, and that of the rooms.
+"""The tables that the repository's reader sees too: the READMEs', and that of the rooms.
 
 They are made of what the site's other pages are made of. ``python -m docs.generate.front`` writes them anew.
 """
@@ -101,6 +101,13 @@ def _releases() -> list[str]:
     ]
 
 
+def check() -> str:
+    """Return the summary that ``morph check`` shows, as recorded."""
+    screen = (ROOT / "tests/commands/screens/check.txt").read_text(encoding="utf-8")
+    summary = screen.partition("\n\nto look at\n")[0]
+    return f"```\n$ morph check train.py\n{summary}\n```"
+
+
 def _range(versions: object) -> str:
     ordered = sorted({tuple(map(int, each.split(".")[:2])) for each in versions})  # type: ignore[attr-defined]
     return " to ".join(".".join(map(str, each)) for each in (ordered[0], ordered[-1]))
@@ -113,6 +120,7 @@ def _page(name: str) -> str:
 TABLES: Mapping[str, Callable[[], str]] = {  # by the page, from the repository's root
     "README.md": front,
     "docs/internals/architecture.md": architecture.listing,
+    "morph/source/scan/README.md": check,
 }
 
 

@@ -16,7 +16,6 @@ import yaml
 from morph.base import toml
 from morph.source.scan.report import DIFFERENT, MISSING
 from morph.source.scan.rules import rules
-from tests.commands import screens
 from tests.packaging.runner import Runner
 from tests.platforms import REPOSITORY, complete, describe
 
@@ -139,11 +138,6 @@ def test_what_there_is_to_look_at_need_not_fail(tmp_path: pathlib.Path) -> None:
 def test_the_readme_names_every_rule() -> None:
     [listed] = re.findall(r"`ignore` takes these rules: (.*?)\.\n", README, re.DOTALL)
     assert re.findall(r"`([\w-]+)`", listed) == sorted({MISSING, DIFFERENT, *rules()})
-
-
-def test_the_readme_shows_the_recorded_screen() -> None:
-    [shown] = re.findall(r"^\$ morph check train.py\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
-    assert screens.recorded("check").startswith(shown)
 
 
 def test_the_workflow_of_the_readme_takes_inputs_of_the_action() -> None:
