@@ -226,6 +226,21 @@ def test_results_are_laid_out_as_cudas():
         assert result.stride() == each.stride()
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("groups", [1, 16])
+def test_convolutions_are_laid_out_as_cudnns(dtype, groups):
+    for last, sizes in ((torch.channels_last, (20, 20)), (torch.channels_last_3d, (10, 18, 18))):
+        image = torch.randn(1, 16, *sizes, dtype=dtype, device=CUDA)
+        weight = torch.randn(16, 16 // groups, *[3] * len(sizes), dtype=dtype, device=CUDA)
+        convolve = F.conv2d if len(sizes) == 2 else F.conv3d
+        plain = convolve(image, weight, groups=groups)
+        assert plain.is_contiguous()
+        for given in ((image.to(memory_format=last), weight), (image, weight.to(memory_format=last))):
+            result = convolve(*given, groups=groups)
+            assert result.is_contiguous(memory_format=last)
+            assert_close(result, plain)
+
+
 def test_a_lazy_clone_is_copied():
     source = torch.ones(3, device=CUDA)
     lazy = torch._lazy_clone(source)

@@ -63,6 +63,18 @@ c10::Stream stream_of(cudaStream_t handle) {
 
 cudaStream_t handle_of(c10::Stream stream) { return reinterpret_cast<cudaStream_t>(stream.id()); }
 
+bool is_capturing(c10::Stream stream) {
+#if TORCH_VERSION_MINOR >= 12
+  return device().isStreamCapturing(stream);
+#else
+  if (stream != device().getStream(stream.device())) return false;
+  Gil gil;
+  Object module(PyImport_ImportModule("torch.cuda"));
+  Object found(module.value ? PyObject_CallMethod(module.value, "is_current_stream_capturing", nullptr) : nullptr);
+  return found.value && PyObject_IsTrue(found.value);
+#endif
+}
+
 // A capture records operators, with a dispatch mode that is not active within one: there the operator is recorded. A
 // launch on the default stream is refused too, since the program seldom means what CUDA does: it is in no graph.
 void refuse_in_capture(cudaStream_t stream) {

@@ -32,6 +32,7 @@ constexpr int kAssert = cudaErrorAssert;
 c10::impl::VirtualGuardImpl device();
 c10::Stream stream_of(cudaStream_t handle);  // of the current device
 cudaStream_t handle_of(c10::Stream stream);
+bool is_capturing(c10::Stream stream);        // before torch 2.12 known of the current stream alone
 void refuse_in_capture(cudaStream_t stream);  // a launch that a graph would not hold
 // These ask torch.cuda.
 cudaDeviceProp properties_of(int device);

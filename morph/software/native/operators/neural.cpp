@@ -2,7 +2,7 @@
 #include "operators/unboxed.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/_convolution_ops.h>
+#include <ATen/ops/_convolution.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
@@ -17,6 +17,24 @@ namespace {
 using at::IntArrayRef;
 using at::Tensor;
 using Optional = std::optional<Tensor>;
+
+// As cudnn_conv_suggest_memory_format in ATen/native/ConvUtils.h; which format the CPU's kernels give depends on sizes.
+at::MemoryFormat cudnns_format(const Tensor& input, const Tensor& weight) {
+  auto format = at::MemoryFormat::Contiguous;
+  if (!settings().channels_last || input.scalar_type() == at::kDouble || weight.scalar_type() == at::kDouble) return format;
+  for (const Tensor* each : {&input, &weight})
+    if (format == at::MemoryFormat::Contiguous) format = each->suggest_memory_format();
+  return format;
+}
+
+// torch's `convolution` calls it, and torch.jit.trace records it.
+Tensor any_convolution(const Tensor& input, const Tensor& weight, const Optional& bias, IntArrayRef stride,
+                       IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
+                       int64_t groups, bool benchmark, bool deterministic, bool cudnn, bool allow_tf32) {
+  Tensor result = at::_convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups,
+                                   benchmark, deterministic, cudnn, allow_tf32);
+  return cudnn ? result.contiguous(cudnns_format(input, weight)) : result;
+}
 
 Tensor convolution(const Tensor& input, const Tensor& weight, const Optional& bias, IntArrayRef stride,
                    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
@@ -106,9 +124,9 @@ void install(torch::Library& library) {
 }  // namespace
 
 void install_neural_operators() {
-  install_unboxed<at::_ops::_convolution>();  // which torch.jit.trace records, called by torch's `convolution`
   install_unboxed<at::_ops::convolution_backward>();
   static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  install<"_convolution", &any_convolution>(*library);
   install<"convolution_overrideable", &convolution>(*library);
   install<"convolution_backward_overrideable", &convolution_backward>(*library);
   install<"_thnn_fused_lstm_cell", &lstm_cell>(*library);

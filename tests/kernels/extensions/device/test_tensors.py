@@ -108,3 +108,11 @@ def test_a_graph_refuses_a_launch_that_it_would_not_hold():
     assert fill(*arguments) == 0
     assert out.tolist() == [3] * 4
     assert captured(fill, *arguments) == 1
+
+
+def test_a_captured_stream_says_so():
+    status = library("tensors").capture_status
+    assert status() == 0
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        assert status() == 1
+    assert status() == 0

@@ -117,3 +117,9 @@ extern "C" int fill_raw(int64_t* out, int64_t value) {
   }
   return 0;
 }
+
+extern "C" int capture_status() {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusInvalidated;
+  cudaError_t error = cudaStreamIsCapturing(c10::cuda::getCurrentCUDAStream(), &status);
+  return error ? -1 : int(status);
+}
