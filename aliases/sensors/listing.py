@@ -48,6 +48,11 @@ def cell(kind: Callable[[Any], Value], column: str) -> Callable[[ListedDevice], 
     return lambda device: kind(getattr(device._row, column))
 
 
+def derived_uuid(place: object) -> str:
+    """Return a UUID derived from the host's name and a device's place in it, such as its PCI address."""
+    return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{platform.node()}/{place}"))
+
+
 class ListedDevice(Device):
     """A device in a tool's table, whose rows have ``bus_id``, ``used``, ``total``, ``processes`` and more."""
 
@@ -65,8 +70,7 @@ class ListedDevice(Device):
 
     def uuid(self) -> str:
         """Return a UUID derived from the host name and the PCI address, since the tool prints none."""
-        place = self._row.bus_id or self._row.number
-        return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{platform.node()}/{place}"))
+        return derived_uuid(self._row.bus_id or self._row.number)
 
     def pci(self) -> PciAddress:
         """Return the address on the PCI bus."""

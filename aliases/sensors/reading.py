@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from morph.base.errors import MorphError
+from morph.base.hardware import PCI
 
 Value = TypeVar("Value")
-_PCI = pathlib.Path("/sys/bus/pci/devices")
 
 
 class UnknownReadingError(MorphError):
@@ -144,7 +144,7 @@ class Device:
     def pci_folder(self) -> pathlib.Path:
         """Return the kernel's folder for the PCI device."""
         place = self.pci()
-        return _PCI / f"{place.domain:04x}:{place.bus:02x}:{place.device:02x}.{place.function:x}"
+        return PCI / f"{place.domain:04x}:{place.bus:02x}:{place.device:02x}.{place.function:x}"
 
     def pcie_throughput(self, *, sent: bool) -> int:
         """Return the kibibytes per second that the device sends or receives over PCIe."""

@@ -63,6 +63,7 @@ class Facts(NamedTuple):
     visible_devices: str = ""
     visible_ascending: bool = False
     device_files: tuple[str, ...] = ()
+    pci_devices: tuple[str, ...] = ()
     order: int = 100
     shared_rows: bool = False
     native: tuple[str, ...] = ()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import morph
-from morph.base import variables
+from morph.base import hardware, variables
 
 if TYPE_CHECKING:
     from morph.aliases.sensors.origin import Source
@@ -101,7 +100,7 @@ def _likely() -> str:
 
     facts = [table.facts(name) for name in table.backend_names()]
     for each in sorted(facts, key=lambda facts: facts.order):
-        if any(glob.glob(pattern) for pattern in each.device_files):
+        if hardware.present(each.device_files, each.pci_devices):
             return each.name
     return "cpu"
 

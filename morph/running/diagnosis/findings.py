@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import glob
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from morph.activation.configuration import DEFAULT
 from morph.backends.tables import surfaces, table
 from morph.backends.torch_release import why_too_old
 from morph.backends.visibility import CUDA_VARIABLE, hides_all
+from morph.base import hardware
 from morph.base.errors import ConfigurationError
 from morph.base.variables import BACKEND
 from morph.running import environment
@@ -126,11 +126,11 @@ def _several(found: Survey) -> Iterator[Finding]:
 def _devices(found: Survey) -> Iterator[Finding]:
     """Find devices of a driver that no installed package can use."""
     for presence in found.backends:
-        patterns = table.facts(presence.name).device_files
-        files = [file for pattern in patterns for file in glob.glob(pattern)]
-        if files and not presence.installed:
+        facts = table.facts(presence.name)
+        seen = hardware.present(facts.device_files, facts.pci_devices)
+        if seen and not presence.installed:
             needed = presence.distribution or f"a torch built for {presence.title}"
-            problem = f"{presence.title} has {files[0]}, but {needed} is not installed"
+            problem = f"{presence.title} has {seen[0]}, but {needed} is not installed"
             yield Finding(Severity.WARNING, problem, f"install {needed}")
 
 
