@@ -113,7 +113,7 @@ def read_text():
 
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--iters", type=int, default=200)
+parser.add_argument("--iters", type=int, default=80)
 parser.add_argument("--batch-size", type=int, default=12)
 parser.add_argument("--lr", type=float, default=3e-3)
 parser.add_argument("--compile", default="aot_eager", metavar="BACKEND",

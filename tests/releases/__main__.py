@@ -67,7 +67,7 @@ class Release:
             return python
         uv = [sys.executable, "-m", "uv", "--quiet"]
         pip = [*uv, "pip", "install", "--compile-bytecode", "--python", python]
-        subprocess.run([*uv, "venv", "--clear", "--python", self.python, folder], check=True)
+        subprocess.run([*uv, "venv", "--clear", "--seed", "--python", self.python, folder], check=True)
         if self.torch_npu:
             subprocess.run([*pip, "--no-deps", _requirement("torch_npu", self.torch_npu)], check=True)
         torch = self.torch if self.torch != OF_NPU else _release_of_npu(python)

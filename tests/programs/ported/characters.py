@@ -12,7 +12,7 @@ from torch import nn
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--device", choices=["cpu", "npu"], required=True)
-parser.add_argument("--iters", type=int, default=200)
+parser.add_argument("--iters", type=int, default=80)
 parser.add_argument("--compile", default="aot_eager")
 args = parser.parse_args()
 if args.device == "npu" and not hasattr(torch, "npu"):
