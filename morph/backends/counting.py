@@ -20,6 +20,7 @@ from morph.base.errors import MorphError
 
 PATIENCE = 30.0  # seconds
 _kept: dict[tuple[str, str | None, str | None], int] = {}
+_used: tuple[Any, int] | None = None  # the vendor's namespace, and the process that has used a device of it
 
 
 class DeviceCountError(MorphError):
@@ -75,7 +76,13 @@ def in_child(ask: Callable[[], int]) -> int:
 
 
 def _is_used(namespace: Any) -> bool:
-    return bool(getattr(namespace, "is_initialized", bool)())
+    global _used
+    if _used is not None and _used[0] is namespace and _used[1] == os.getpid():
+        return True
+    used = bool(getattr(namespace, "is_initialized", bool)())
+    if used:
+        _used = namespace, os.getpid()
+    return used
 
 
 def _count(namespace: Any) -> int:

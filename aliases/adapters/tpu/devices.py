@@ -48,6 +48,8 @@ def get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fals
     Raises:
         ValueError: If the device is none of CUDA's, or has no index where one is asked for.
     """
+    if device is None and optional:  # asked by every current_stream() and synchronize()
+        return own_index()
     cuda: Any = torch.cuda
     if isinstance(device, (torch.cuda.device, cuda.device_of)):
         return int(device.idx)

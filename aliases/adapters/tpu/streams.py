@@ -17,19 +17,20 @@ class DeviceGuard(streams.DeviceGuard):
     exchange = staticmethod(exchange_device)
 
 
-def stream_of(target: Callable[[torch.device], Any], device: Any = None) -> Any:
+def stream_of(target: Callable[..., Any], device: Any = None) -> Any:
     """Implement ``torch.cuda.current_stream`` and ``torch.cuda.default_stream``.
 
     Args:
-        target: torch_tpu's function, which takes a ``torch.device`` with an index.
+        target: torch_tpu's function, which takes a ``torch.device`` with an index, or nothing.
         device: The device; None is the current one.
     """
-    return target(torch.device("cuda", refuse_unless_own(device)))
+    return target() if device is None else target(torch.device("cuda", refuse_unless_own(device)))
 
 
 def synchronize(target: Callable[[int], None], device: Any = None) -> None:
     """Implement ``torch.cuda.synchronize(device)``."""
-    refuse_unless_own(device)
+    if device is not None:
+        refuse_unless_own(device)
     target(0)
 
 
