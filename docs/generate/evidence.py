@@ -207,7 +207,7 @@ def _when(date: datetime.date, commit: str) -> str:
 
 
 def _combination(row: Mapping[str, Any]) -> str:
-    vendor = f", torch_npu {row['torch_npu']}" if "torch_npu" in row else ""
+    vendor = "".join(f", {each} {row[each]}" for each in ("torch_npu", "torch_tpu") if each in row)
     rest = f"<br>*{row['rest']}*" if "rest" in row else ""
     return f"torch {row['torch']} ({row['build']}){vendor}, Python {row['python']}{rest}"
 

@@ -97,7 +97,7 @@ def _releases() -> list[str]:
     return [
         "releases",
         works,
-        f"[{len(rows)} combinations]({_page('releases')}) of torch, torch_npu and Python",
+        f"[{len(rows)} combinations]({_page('releases')}) of torch, a vendor's package and Python",
     ]
 
 
