@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 TORCH = frozenset({"torch", "functorch", "torchgen", "triton"})
 
 TESTING = "torch.testing"  # but the support of its own tests, which other projects' tests use too
+COMPILER = "torch._dynamo"
 _SPAWNED_MAIN = "__mp_main__"  # the program's name in a child of multiprocessing
 
 

@@ -14,7 +14,7 @@ from morph.base.errors import MissingNameError
 from morph.base.journal import Journal
 from morph.finders.callers import caller, imports_from
 from morph.finders.finder import finder
-from morph.finders.scope import TESTING
+from morph.finders.scope import COMPILER, TESTING
 from morph.finders.torch_cuda.answers import ROOT, Answers
 
 Observer = Callable[[str], None]
@@ -66,7 +66,8 @@ class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
         except MissingNameError as refusal:
             if own is not None and asker.startswith(TESTING):  # it uses all names of torch.cuda
                 return sys.modules.get(full, own) if isinstance(own, ModuleType) else own
-            if imports_from(frame):
+            asks_for_a_class = isinstance(own, type) and asker.startswith(COMPILER)  # by isinstance
+            if asks_for_a_class or imports_from(frame):
                 return answers.refused(full, own, refusal)
             raise
         if observer is None and answers.keeps(full):

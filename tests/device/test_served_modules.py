@@ -121,6 +121,15 @@ def test_torch_s_own_tests_are_told_of_all_names() -> None:
     assert importlib.import_module("torch.testing._internal.common_methods_invocations").op_db
 
 
+@pytest.mark.platforms("simulated-npu")
+def test_torch_s_compiler_compares_with_classes_that_are_missing() -> None:
+    names = {"__name__": "torch._dynamo.variables.builder", "torch": torch}
+    exec("found = isinstance(1, torch.cuda.GreenContext)", names)
+    assert names["found"] is False
+    with pytest.raises(AttributeError, match="does not exist on backend"):
+        torch.cuda.GreenContext  # noqa: B018
+
+
 def test_torch_s_test_support_makes_tests_for_cuda() -> None:
     pytest.importorskip("expecttest", reason="torch's own tests need it")
     from torch.testing._internal import common_device_type, common_utils

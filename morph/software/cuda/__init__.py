@@ -82,7 +82,10 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str | None
     _know_storage_classes(journal)
     # torch registered the class that torch.cuda has in a build for CPUs
     reducers = vars(reductions)["reduction"].ForkingPickler._extra_reducers
-    journal.set_item(reducers, torch.cuda.Event, reductions.reduce_event)
+    reduce_event = (
+        vars(reductions).get("_reduce_event") or reductions.reduce_event
+    )  # its name from torch 2.15 on
+    journal.set_item(reducers, torch.cuda.Event, reduce_event)
     collectives.register(journal)
     torchscript.place(journal)
     compilation.place(journal)
