@@ -66,6 +66,23 @@ torch.cuda.current_stream().wait_stream(stream)
 stream.synchronize()
 assert stream.query() and event.query() and y.tolist() == [2, 2, 2]
 
+busy = torch.ones(2000, 2000, device="cuda")
+busy = busy @ busy
+torch.cuda.synchronize()
+for _ in range(4):
+    busy = busy @ busy
+assert not torch.cuda.current_stream().query()
+torch.cuda.synchronize()
+assert torch.cuda.current_stream().query()
+
+module = torch.nn.Linear(2, 2)
+torch.nn.init.zeros_(module.weight)
+weight, optimizer = module.weight, torch.optim.SGD(module.parameters(), lr=0.5)
+module.cuda()(torch.ones(1, 2, device="cuda")).sum().backward()
+optimizer.step()
+assert module.weight is weight and weight.is_cuda
+assert module.cpu().weight is weight and weight.tolist() == [[-0.5, -0.5], [-0.5, -0.5]]
+
 state = torch.cuda.get_rng_state()
 first = torch.rand(2, device="cuda")
 torch.cuda.set_rng_state(state)
@@ -99,7 +116,7 @@ else:
 
 
 def test_names_of_cuda_do_on_a_tpu_what_they_say(tpu: Platform) -> None:
-    tpu.run(NAMES)
+    assert "UserWarning" not in tpu.run(NAMES).stderr
 
 
 def test_what_has_no_kernel_is_computed_on_the_host_and_said_once(tpu: Platform) -> None:

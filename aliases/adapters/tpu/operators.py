@@ -64,6 +64,14 @@ def _record_stream(tensor: torch.Tensor, stream: torch.Stream) -> None:
     """Do nothing: a TPU runs its programs in their order, so that no stream outlives a tensor."""
 
 
+def _is_compatible(tensor: torch.Tensor, other: torch.Tensor) -> bool:
+    """Let a parameter stay the object that an optimizer knows when its module moves, as on CUDA.
+
+    torch's own answer knows its own device types. torch_tpu's tensors are torch's, but for their storage.
+    """
+    return tensor.layout == other.layout
+
+
 def _unscale(grads: Sequence[torch.Tensor], found_inf: torch.Tensor, inv_scale: torch.Tensor) -> None:
     """Unscale the gradients of a GradScaler, and note in ``found_inf`` whether one is not finite."""
     for grad in grads:
@@ -90,6 +98,7 @@ def _update_scale(
 
 
 KERNELS = {
+    "_has_compatible_shallow_copy_type": _is_compatible,
     "record_stream": _record_stream,
     "_amp_foreach_non_finite_check_and_unscale_": _unscale,
     "_amp_update_scale_": _update_scale,

@@ -35,8 +35,8 @@ def synchronize(target: Callable[[int], None], device: Any = None) -> None:
 
 
 def query(stream: Any) -> bool:
-    """Implement ``Stream.query`` with torch's own, where torch_tpu's class raises (0.2.0)."""
-    return torch.Stream.query(stream)
+    """Implement ``Stream.query`` by an event: torch_tpu's raises, and torch's own is always true (0.2.0)."""
+    return bool(stream.record_event().query())
 
 
 class StreamContext:
