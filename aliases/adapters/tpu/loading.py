@@ -48,6 +48,7 @@ def load(journal: Journal) -> None:
         journal.on_undo(operators.register(is_tpu=is_tpu)._destroy)
         if not is_tpu:
             collectives.serve(journal)
+    _leave_out_warnings(journal)
     amp.serve(journal)
     compilations.watch(journal)
     compiling.serve(journal)
@@ -59,6 +60,23 @@ def load(journal: Journal) -> None:
         annotations = importlib.import_module("torch_tpu._internal.utils.annotations")
         vars(annotations)["_is_framework_caller_frame"]
         journal.set_attribute(annotations, "_is_framework_caller_frame", lambda frame: True)
+
+
+def _leave_out_warnings(journal: Journal) -> None:
+    """Leave out warnings about what the program has not done: morph asks for float32's precision, as CUDA has
+    it, and torch_tpu's C++ looks at the gradients of tensors (0.2.0).
+    """
+    before = list(warnings.filters)
+    warnings.filterwarnings("ignore", "<TorchTpu/Performance/> TPU is using HIGHEST precision")
+    warnings.filterwarnings(
+        "ignore", r"The \.grad attribute of a Tensor that is not a leaf(.|\n)*torch_tpu_pypi"
+    )
+    added = [entry for entry in warnings.filters if entry not in before]
+
+    def undo() -> None:
+        warnings.filters[:] = [entry for entry in warnings.filters if entry not in added]  # type: ignore[index]
+
+    journal.on_undo(undo)
 
 
 @contextlib.contextmanager

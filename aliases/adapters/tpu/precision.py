@@ -7,7 +7,6 @@ precision, CUDA with float32's.
 from __future__ import annotations
 
 import importlib
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -33,16 +32,8 @@ def serve(journal: Journal) -> None:
     before = torch.get_float32_matmul_precision()
     journal.on_undo(lambda: torch_tpus(before))
     torch_tpus(own._get_float32_matmul_precision())
-    _expect_slowness(journal)
     journal.set_attribute(torch, "set_float32_matmul_precision", set_precision)
     journal.set_attribute(torch, "get_float32_matmul_precision", own._get_float32_matmul_precision)
-
-
-def _expect_slowness(journal: Journal) -> None:
-    """Leave out torch_tpu's warning that float32's precision, which the program has not chosen, is slow."""
-    warnings.filterwarnings("ignore", "<TorchTpu/Performance/> TPU is using HIGHEST precision", UserWarning)
-    entry = warnings.filters[0]
-    journal.on_undo(lambda: entry in warnings.filters and warnings.filters.remove(entry))  # type: ignore[attr-defined]
 
 
 def _follow(in_products: bool, in_convolutions: bool) -> None:
