@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.bias import causal_lower_right
 from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -189,3 +190,44 @@ def test_a_program_may_ask_which_kernels_take_its_tensors():
         asked(single, debug=True)
     with sdpa_kernel(SDPBackend.MATH):
         assert asked(half) == [False, False, False]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_a_mask_from_the_lower_right_is_masked_there(dtype):
+    torch.manual_seed(0)
+    bias = causal_lower_right(8, 24)
+    given = [torch.randn(2, 3, rows, 16, device="cuda", dtype=dtype) for rows in (8, 24, 24)]
+    leaves, wide = ([each.to(kind).requires_grad_() for each in given] for kind in (dtype, torch.float64))
+    result = F.scaled_dot_product_attention(*leaves, attn_mask=bias)
+    expected = F.scaled_dot_product_attention(*wide, attn_mask=bias._materialize("cuda"))
+    tolerance = {"rtol": 2e-2, "atol": 2e-3} if dtype is torch.float16 else {"rtol": 1e-4, "atol": 1e-5}
+    torch.testing.assert_close(result.double(), expected, **tolerance)
+    for found, wanted in zip(
+        torch.autograd.grad(result.sum(), leaves), torch.autograd.grad(expected.sum(), wide), strict=True
+    ):
+        torch.testing.assert_close(found.double(), wanted, **tolerance)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [
+        ("FLASH_ATTENTION", "Flash Attention"),
+        ("EFFICIENT_ATTENTION", "Memory Efficient attention"),
+        ("CUDNN_ATTENTION", "cuDNN Attention"),
+    ],
+)
+def test_a_gradients_order_is_warned_of(kernel, name):
+    kernel = getattr(SDPBackend, kernel)
+    given = [torch.randn(1, 2, 8, 16, device="cuda", dtype=torch.half, requires_grad=True) for _ in range(3)]
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        with sdpa_kernel(kernel), pytest.warns(UserWarning, match=f"{name} defaults to a non-deterministic"):
+            F.scaled_dot_product_attention(*given).sum().backward()
+        torch.use_deterministic_algorithms(True)
+        if kernel is SDPBackend.CUDNN_ATTENTION:
+            raises = pytest.raises(RuntimeError, match="No available kernel")
+            with warnings.catch_warnings(), sdpa_kernel(kernel), raises:
+                warnings.simplefilter("ignore")  # one for each kernel says why
+                F.scaled_dot_product_attention(*given)
+    finally:
+        torch.use_deterministic_algorithms(False)

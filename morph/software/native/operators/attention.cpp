@@ -126,13 +126,20 @@ bool sizes_fit_cudnn(const sdp_params& given, bool debug) {
   return !problem;
 }
 
+bool is_order_free(bool debug) {
+  const auto& context = at::globalContext();
+  bool free = !context.deterministicAlgorithms() || context.deterministicAlgorithmsWarnOnly();
+  if (!free && debug) TORCH_WARN("cuDNN SDPA is not deterministic.");
+  return free;
+}
+
 bool cudnn_takes(const sdp_params& given, bool debug) {
   bool enabled = at::globalContext().userEnabledCuDNNSDP();
   if (!enabled && debug) TORCH_WARN("cuDNN attention has been runtime disabled.");
   bool nested = sdp::has_for_nested_inputs(given);
   if (nested && debug) TORCH_WARN("Experimental cuDNN SDPA nested tensor support is not enabled.");
   return enabled && !nested && shapes_fit(given, debug) && sizes_fit_cudnn(given, debug) &&
-         sdp::check_tensor_dtype(given, FLASH_TYPES, debug);
+         is_order_free(debug) && sdp::check_tensor_dtype(given, FLASH_TYPES, debug);
 }
 
 using at::SDPBackend;

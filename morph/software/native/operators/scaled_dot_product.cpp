@@ -3,6 +3,7 @@
 #include "operators/fused_attention.h"
 #include "operators/operators.h"
 
+#include <ATen/Context.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
 #include <torch/library.h>
@@ -21,6 +22,12 @@ Tensor laid_out_as(const Tensor& other, const Tensor& result) {
   return result.strides() == other.strides() ? result : at::empty_like(other).copy_(result);
 }
 
+// A macro, as each kernel warns once. What is warned of does not happen here.
+#define WARN_OF_ORDER(kernel)                                                                                     \
+  if (at::globalContext().deterministicAlgorithms() && at::globalContext().deterministicAlgorithmsWarnOnly())    \
+  TORCH_WARN_ONCE(kernel " defaults to a non-deterministic algorithm. To explicitly enable determinism call "    \
+                         "torch.use_deterministic_algorithms(True, warn_only=False).")
+
 Tensor no_mask(const Tensor& query) { return at::empty({0}, query.options()); }
 
 // FlashAttention's kernel fills whole tiles.
@@ -35,19 +42,19 @@ struct Attention {
   bool fits_host() const {
     auto width = query.size(3);
     auto contiguous = [](const Tensor& each) { return each.size(3) == 1 || each.stride(3) == 1; };
-    bool plain = draw.probability == 0 && query.scalar_type() != at::kDouble && width > 0 && width == key.size(3) &&
+    bool plain = causal != kFromBottomRight && draw.probability == 0 && query.scalar_type() != at::kDouble && width > 0 && width == key.size(3) &&
                  width == value.size(3) && query.numel() > 0 && key.numel() > 0;
     bool biased = given(bias);
     return plain && contiguous(query) && contiguous(key) && contiguous(value) &&
            (!biased || ((bias->dim() == 2 || bias->dim() == 4) && contiguous(*bias)));
   }
   Optional host_bias() const { return given(bias) ? bias : std::nullopt; }
-  Mask mask() const { return {bias, causal ? kFromTopLeft : 0}; }
+  Mask mask() const { return {bias, causal}; }
 
   std::pair<Tensor, Tensor> forward() const {
     if (!fits_host()) return attend(query, key, value, mask(), draw, scale);
     auto [result, logsumexp] =
-        at::_scaled_dot_product_flash_attention_for_cpu(query, key, value, 0, causal, host_bias(), scale);
+        at::_scaled_dot_product_flash_attention_for_cpu(query, key, value, 0, causal != 0, host_bias(), scale);
     return {result, logsumexp.contiguous()};
   }
   Gradients backward(const Tensor& gradient, const Tensor& result, const Tensor& logsumexp,
@@ -55,21 +62,27 @@ struct Attention {
     if (of_bias || !fits_host() || key.size(1) != query.size(1))
       return attend_backward(gradient, query, key, value, logsumexp, mask(), draw, scale);
     auto [of_query, of_key, of_value] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
-        gradient, query, key, value, result, logsumexp, 0, causal, host_bias(), scale);
+        gradient, query, key, value, result, logsumexp, 0, causal != 0, host_bias(), scale);
     return {of_query, of_key, of_value, {}};
   }
 
   const Tensor &query, &key, &value;
   Optional bias;
-  bool causal;
+  int64_t causal;
   Draw draw;
   Scale scale;
 };
 
+// FlashAttention's diagonal ends at the last query and key; cuDNN's and CUTLASS's begin at the first.
+int64_t diagonal_of_flash(bool causal, const Tensor& query, const Tensor& key) {
+  if (!causal) return 0;
+  return query.size(2) == key.size(2) ? kFromTopLeft : kFromBottomRight;
+}
+
 auto flash(const Tensor& query, const Tensor& key, const Tensor& value, double dropout, bool causal, bool debug,
            Scale scale) {
   refuse_unless_half(query);
-  Attention all{query, key, value, {}, causal, drawn(dropout, query.device()), scale};
+  Attention all{query, key, value, {}, diagonal_of_flash(causal, query, key), drawn(dropout, query.device()), scale};
   auto [result, logsumexp] = all.forward();
   Tensor shown = debug && dropout > 0 ? debug_mask(query, key, all.mask(), all.draw, scale) : no_mask(query);
   Tensor state = flash_state(all.draw, query.device());
@@ -83,7 +96,8 @@ std::tuple<Tensor, Tensor, Tensor> flash_backward(const Tensor& gradient, const 
                                                   const Tensor&, const Tensor&, c10::SymInt, c10::SymInt,
                                                   double dropout, bool causal, const Tensor& state, const Tensor&,
                                                   Scale scale) {
-  Attention all{query, key, value, {}, causal, drawn_by(dropout, state), scale};
+  WARN_OF_ORDER("Flash Attention");
+  Attention all{query, key, value, {}, diagonal_of_flash(causal, query, key), drawn_by(dropout, state), scale};
   auto of = all.backward(gradient, result, logsumexp);
   return {laid_out_as(query, of.query), laid_out_as(key, of.key), laid_out_as(value, of.value)};
 }
@@ -103,6 +117,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> efficient_backward(
     const Tensor& result, const Tensor& logsumexp, const Tensor& seed, const Tensor& offset, double dropout,
     std::array<bool, 4> wanted, bool causal, Scale scale) {
   if (!gradient.defined()) return {};
+  WARN_OF_ORDER("Memory Efficient attention");
   bool of_bias = wanted[3] && bias.defined();
   Attention all{query, key, value, bias, causal, {dropout, seed, offset}, scale};
   auto of = all.backward(gradient, result, logsumexp.narrow(-1, 0, query.size(2)), of_bias);
@@ -124,6 +139,7 @@ std::tuple<Tensor, Tensor, Tensor> cudnn_backward(const Tensor& gradient, const 
                                                   const Tensor& seed, const Tensor& offset, const Tensor& bias,
                                                   const Tensor&, const Tensor&, c10::SymInt, c10::SymInt,
                                                   double dropout, bool causal, Scale scale) {
+  WARN_OF_ORDER("cuDNN Attention");
   Attention all{query, key, value, bias, causal, {dropout, seed, offset}, scale};
   auto of = all.backward(gradient, result, logsumexp.squeeze(-1));
   return {laid_out_as(query, of.query), laid_out_as(key, of.key), laid_out_as(value, of.value)};
