@@ -127,7 +127,18 @@ def _foreseen(operation: Any, given: Arguments, args: tuple[Any, ...], kwargs: A
     if name in _UNTOLD:
         raise NotImplementedError(name)
     foreseen, count = operation(*args, **kwargs), len(operation._schema.returns)
+    if name == "aten::_scaled_dot_product_flash_attention" and given.get("return_debug_mask"):
+        foreseen = (*foreseen[:-1], _mask_of_flash(arguments(operation, args, kwargs)))
     return (foreseen,) if count == 1 else tuple(foreseen or ())
+
+
+def _mask_of_flash(given: Arguments) -> torch.Tensor:
+    """Return flash attention's mask of what it drops, in whole tiles; torch 2.13 foresees a column each."""
+    query = given["query"]
+    if not given.get("dropout_p"):
+        return torch.empty(0, dtype=query.dtype, device=_META)
+    tiled = (-(-given[name].size(2) // 128) * 128 for name in ("query", "key"))
+    return torch.empty(*query.shape[:2], *tiled, dtype=query.dtype, device=_META)
 
 
 def _result(operation: Any, returned: Any, foreseen: Any, given: Arguments, device: torch.device) -> Any:

@@ -78,6 +78,13 @@ def test_flash_attention_shows_what_it_drops():
     assert shown.shape == (2, 3, 128, 128)
     weights = shown[..., :5, :5].float().clamp(min=0) / 0.6
     assert_close(result.float(), weights @ v.float(), atol=2e-3, rtol=2e-3)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result, *_, shown = operator(q, k, v, 0.4, return_debug_mask=True)
+    for _ in range(2):
+        graph.replay()
+        weights = shown[..., :5, :5].float().clamp(min=0) / 0.6
+        assert_close(result.float(), weights @ v.float(), atol=2e-3, rtol=2e-3)
 
 
 @pytest.mark.parametrize(
