@@ -67,11 +67,12 @@ stream.synchronize()
 assert stream.query() and event.query() and y.tolist() == [2, 2, 2]
 
 busy = torch.ones(2000, 2000, device="cuda")
-busy = busy @ busy
-torch.cuda.synchronize()
-for _ in range(4):
+for _ in range(20):  # a busy machine may have computed when it is asked
     busy = busy @ busy
-assert not torch.cuda.current_stream().query()
+    if not torch.cuda.current_stream().query():
+        break
+else:
+    raise AssertionError("a stream is never busy")
 torch.cuda.synchronize()
 assert torch.cuda.current_stream().query()
 
