@@ -11,7 +11,7 @@ import torch
 
 from morph.aliases.sensors.listing import derived_uuid
 from morph.aliases.sensors.origin import Source, visible
-from morph.aliases.sensors.reading import Device, Memory, PciAddress, Process
+from morph.aliases.sensors.reading import Device, Memory, PciAddress, Process, UnknownReadingError
 from morph.aliases.sensors.torch_device import TorchSource
 from morph.backends.tables import table
 from morph.base.hardware import pci_devices
@@ -103,7 +103,10 @@ class Tpu(Device):
         return [Process(pid, None) for pid in _holders(files)]
 
     def _figure(self, metric: str, what: str) -> float:
-        figures = self._library.get_metric(metric).data()
+        try:
+            figures = self._library.get_metric(metric).data()
+        except RuntimeError as error:  # as pybind11 raises what C++ does
+            raise UnknownReadingError(f"{what}: libtpu: {error}") from error
         if self._place >= len(figures):
             raise self.unknown(f"{what} of a TPU without a running program")
         return float(figures[self._place])

@@ -69,7 +69,7 @@ def _is_compatible(tensor: torch.Tensor, other: torch.Tensor) -> bool:
 
     torch's own answer knows its own device types. torch_tpu's tensors are torch's, but for their storage.
     """
-    return tensor.layout == other.layout
+    return tensor.layout == other.layout and not (tensor.is_meta or other.is_meta)
 
 
 def _unscale(grads: Sequence[torch.Tensor], found_inf: torch.Tensor, inv_scale: torch.Tensor) -> None:

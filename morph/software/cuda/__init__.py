@@ -80,11 +80,9 @@ def _place(machine: Machine, journal: Journal, versions: Mapping[str, str | None
         _reexecuted.place(journal, _complete)
     legacy.place(machine.native, journal)
     _know_storage_classes(journal)
-    # torch registered the class that torch.cuda has in a build for CPUs
+    # torch registered the class that torch.cuda has in a build for CPUs, by a function that 2.15 has renamed
     reducers = vars(reductions)["reduction"].ForkingPickler._extra_reducers
-    reduce_event = (
-        vars(reductions).get("_reduce_event") or reductions.reduce_event
-    )  # its name from torch 2.15 on
+    reduce_event = vars(reductions).get("_reduce_event") or reductions.reduce_event
     journal.set_item(reducers, torch.cuda.Event, reduce_event)
     collectives.register(journal)
     torchscript.place(journal)

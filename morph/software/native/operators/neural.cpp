@@ -126,7 +126,7 @@ void install(torch::Library& library) {
 void install_neural_operators() {
   install_unboxed<at::_ops::convolution_backward>();
   static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  install<"_convolution", &any_convolution>(*library);
+  install<"aten::_convolution", &any_convolution>(*library);  // by the name that has traits
   install<"convolution_overrideable", &convolution>(*library);
   install<"convolution_backward_overrideable", &convolution_backward>(*library);
   install<"_thnn_fused_lstm_cell", &lstm_cell>(*library);
