@@ -21,7 +21,8 @@ using Optional = std::optional<Tensor>;
 // As cudnn_conv_suggest_memory_format in ATen/native/ConvUtils.h; which format the CPU's kernels give depends on sizes.
 at::MemoryFormat cudnns_format(const Tensor& input, const Tensor& weight) {
   auto format = at::MemoryFormat::Contiguous;
-  if (!settings().channels_last || input.scalar_type() == at::kDouble || weight.scalar_type() == at::kDouble) return format;
+  bool wide = input.scalar_type() == at::kDouble || weight.scalar_type() == at::kDouble;
+  if (wide || !settings().channels_last) return format;
   for (const Tensor* each : {&input, &weight})
     if (format == at::MemoryFormat::Contiguous) format = each->suggest_memory_format();
   return format;

@@ -42,8 +42,8 @@ struct Attention {
   bool fits_host() const {
     auto width = query.size(3);
     auto contiguous = [](const Tensor& each) { return each.size(3) == 1 || each.stride(3) == 1; };
-    bool plain = causal != kFromBottomRight && draw.probability == 0 && query.scalar_type() != at::kDouble && width > 0 && width == key.size(3) &&
-                 width == value.size(3) && query.numel() > 0 && key.numel() > 0;
+    bool plain = causal != kFromBottomRight && draw.probability == 0 && query.scalar_type() != at::kDouble &&
+                 width > 0 && width == key.size(3) && width == value.size(3) && query.numel() > 0 && key.numel() > 0;
     bool biased = given(bias);
     return plain && contiguous(query) && contiguous(key) && contiguous(value) &&
            (!biased || ((bias->dim() == 2 || bias->dim() == 4) && contiguous(*bias)));
