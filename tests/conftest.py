@@ -49,7 +49,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "platform" in metafunc.fixturenames:
         marker = metafunc.definition.get_closest_marker("platforms")
         default = platforms.EVERYWHERE if "everywhere" in metafunc.fixturenames else platforms.NAMES
-        names = platforms.chosen(marker.args if marker else default)
+        names = platforms.chosen(marker.args if marker else (*default, platforms.CUDA))
         metafunc.parametrize("platform", _marked(metafunc, names), indirect=True, scope="session")
 
 
@@ -133,7 +133,8 @@ def platform(request: pytest.FixtureRequest) -> Platform:
         tpu: Platform = request.getfixturevalue("tpu")
         return tpu
     variables = request.getfixturevalue("cann") if request.param == "npu" else {}
-    platforms.build_native_parts()
+    if request.param != platforms.CUDA:
+        platforms.build_native_parts()
     return platforms.platform(request.param, variables)
 
 

@@ -18,6 +18,7 @@ OTHERS = ("simulated-mlu", "simulated-musa", "simulated-xpu")
 EVERYWHERE = (*NAMES, *OTHERS)
 CHOICE = "MORPH_TEST_PLATFORMS"
 TPU = "tpu"  # the real torch_tpu over XLA for the CPU; few tests run there
+CUDA = "cuda"  # an NVIDIA GPU without morph, to judge the tests; only where it is chosen
 SIMULATED = tuple(name for name in EVERYWHERE if name.startswith("simulated-"))
 ACCELERATORS = tuple(name for name in EVERYWHERE if name != "cpu")
 _BUILDERS = ("morph.base.native", "morph.activation.building", "morph.backends.tables.table")
@@ -28,7 +29,7 @@ class Platform:
     """One device, and how a Python process is started on it.
 
     Attributes:
-        name: "cpu", "npu" (the real torch_npu over the soft CANN), "tpu" or "simulated-npu" and so on.
+        name: "cpu", "npu" (the real torch_npu over the soft CANN), "simulated-npu" and so on, "tpu", "cuda".
         environment: All the environment variables of a process on it.
         python: The interpreter that has the vendor's package.
     """
@@ -50,7 +51,7 @@ class Platform:
     @property
     def device_type(self) -> str:
         """The value of `torch.device("cuda").type` on it under morph."""
-        return "cuda" if self.backend == "cpu" else self.backend
+        return CUDA if self.backend == "cpu" else self.backend
 
     @property
     def options(self) -> tuple[str, str]:
@@ -62,7 +63,10 @@ class Platform:
 
         Args:
             morph: Whether under `python -m morph`; else under plain Python, also with the simulated device.
+                Without effect on a real GPU, where morph does nothing.
         """
+        if self.name == CUDA:
+            return [self.python]
         if morph or self.is_simulated:
             build_native_parts()
         if morph:
@@ -140,7 +144,7 @@ def platform(name: str, variables: Mapping[str, str]) -> Platform:
 def chosen(names: Iterable[str]) -> list[str]:
     """Returns the platforms among `names` that `MORPH_TEST_PLATFORMS`, a comma-separated list, selects."""
     wanted = os.environ.get(CHOICE, "").split(",")
-    return [name for name in names if name in wanted or wanted == [""]]
+    return [name for name in names if name in wanted or (wanted == [""] and name != CUDA)]
 
 
 def build_native_parts() -> None:

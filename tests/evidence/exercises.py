@@ -22,6 +22,7 @@ from morph.backends.tables.interfaces import is_private
 from morph.backends.tables.table import Status
 from morph.base import toml
 from morph.evidence.coverage.evidence import Seen
+from tests.platforms import CUDA
 
 EXERCISES = toml.loads(pathlib.Path(__file__).with_name("exercises.toml").read_text(encoding="utf-8"))
 KINDS = {seen.value for seen in Seen}
@@ -52,6 +53,7 @@ def plan(platform: str) -> Plan:
     Args:
         platform: Its name, "npu" or "simulated-npu".
     """
+    platform = "cpu" if platform == CUDA else platform
     backend = table.load(platform.removeprefix("simulated-"))
     statuses = {name: decide(backend, name).status for name in interfaces.load(ROOT).names}
     served = {name for name, status in statuses.items() if status is not Status.MISSING}
@@ -113,7 +115,7 @@ def _use(source: str) -> None:
         "torch": torch,
         "pytest": pytest,
         "backend": active(),
-        "vendor": active().namespace,  # type: ignore[union-attr]
+        "vendor": getattr(active(), "namespace", None),  # a real GPU has neither
         "LAST": torch.cuda.device_count() - 1,
         "__name__": "__main__",
         "__builtins__": builtins,

@@ -18,7 +18,7 @@ from morph.evidence.coverage.evidence import Evidence, Seen
 from tests.evidence import packages
 from tests.evidence.exercises import KINDS, plan, run
 from tests.evidence.shipped import dumps, replaced, seen_on
-from tests.platforms import EVERYWHERE, REPOSITORY, SIMULATED, TPU, Platform
+from tests.platforms import CUDA, EVERYWHERE, REPOSITORY, SIMULATED, TPU, Platform
 
 FILE = REPOSITORY / "aliases" / "evidence.json"
 TORCH = torch.__version__.partition("+")[0]
@@ -38,14 +38,14 @@ def shown(
     worker.call(run, {"platform": platform.name, "results": results})
     outcomes: dict[str, str] = json.loads(results.read_text())
     # torch_tpu's attention is a kernel for TPUs only
-    for package in () if platform.name == TPU else packages.PACKAGES:
+    for package in () if platform.name in (TPU, CUDA) else packages.PACKAGES:
         worker.call(packages.run, {"name": package, "results": results})
         outcomes |= json.loads(results.read_text())
     return outcomes
 
 
 @long
-@everywhere
+@pytest.mark.platforms(*EVERYWHERE, TPU, CUDA)
 def test_every_name_works_or_is_refused(shown: dict[str, str]) -> None:
     assert {name: problem for name, problem in shown.items() if problem not in KINDS} == {}
 

@@ -6,7 +6,7 @@ import pytest
 
 from morph.base import toml
 from tests.idioms.outcomes import FOLDER, SUBJECTS, idioms, outcomes_together
-from tests.platforms import EVERYWHERE, SIMULATED, TPU, Platform
+from tests.platforms import CUDA, EVERYWHERE, SIMULATED, TPU, Platform
 
 ALL = [f"{subject}.{idiom}" for subject in SUBJECTS for idiom in idioms(subject)]
 GAPS: dict[str, dict[str, list[str]]] = toml.loads((FOLDER / "gaps.toml").read_text(encoding="utf-8"))
@@ -16,7 +16,7 @@ COMMON = "simulated"
 def reasons(platform: Platform) -> dict[str, str]:
     """Returns the reason for each idiom that does not hold on a platform."""
     sections = [COMMON, platform.name] if platform.is_simulated else [platform.name]
-    rows = (row for section in sections for row in GAPS[section].items())
+    rows = (row for section in sections for row in GAPS.get(section, {}).items())
     return {idiom: reason for reason, idioms in rows for idiom in idioms}
 
 
@@ -26,7 +26,7 @@ def seen() -> dict[str, dict[str, str | None]]:
     return {}
 
 
-@pytest.mark.platforms(*EVERYWHERE, TPU)
+@pytest.mark.platforms(*EVERYWHERE, TPU, CUDA)
 @pytest.mark.long_on("npu", TPU, *SIMULATED)
 @pytest.mark.parametrize("idiom", ALL)
 def test_idiom_holds(platform: Platform, seen: dict[str, dict[str, str | None]], idiom: str) -> None:

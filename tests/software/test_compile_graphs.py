@@ -23,12 +23,14 @@ WAYS = [
 OVERWRITTEN = "accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run"
 
 
-@pytest.fixture(scope="module")
-def worker(worker_pool: Workers, tmp_path_factory: pytest.TempPathFactory) -> Worker:
+@pytest.fixture(scope="module", params=platforms.chosen(["cpu", platforms.CUDA]))
+def worker(
+    request: pytest.FixtureRequest, worker_pool: Workers, tmp_path_factory: pytest.TempPathFactory
+) -> Worker:
     """A process under morph with two software devices and an empty inductor cache."""
     remembered = str(tmp_path_factory.mktemp("inductor"))
-    variables = {"MORPH_DEVICES": "2", "TORCHINDUCTOR_CACHE_DIR": remembered}
-    return worker_pool.on(platforms.platform("cpu", variables), morph=True)
+    variables = {"TORCHINDUCTOR_CACHE_DIR": remembered}
+    return worker_pool.on(platforms.platform(request.param, variables), morph=True)
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,7 @@
-"""Tests of the software device as CUDA, in a process under morph on the CPU backend with two devices."""
+"""Tests of the software device as CUDA, in a process under morph on the CPU backend with two devices.
+
+``MORPH_TEST_PLATFORMS=cuda`` runs them on an NVIDIA GPU without morph: does CUDA do what they say?
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ from tests import platforms
 from tests.worker import Worker, Workers
 
 
-@pytest.fixture(scope="session")
-def worker(worker_pool: Workers) -> Worker:
+@pytest.fixture(scope="session", params=platforms.chosen(["cpu", platforms.CUDA]))
+def worker(request: pytest.FixtureRequest, worker_pool: Workers) -> Worker:
     """The process under morph, with two software devices."""
-    return worker_pool.on(platforms.platform("cpu", {"MORPH_DEVICES": "2"}), morph=True)
+    return worker_pool.on(platforms.platform(request.param, {}), morph=True)
 
 
 @pytest.fixture(autouse=True)
