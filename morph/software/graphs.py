@@ -67,12 +67,15 @@ class Graph:
             raise RuntimeError(f"{title} error: a capture is already underway in this thread")
         if torch.accelerator.current_stream().stream_id == 0:
             raise RuntimeError(f"{title} graphs must be captured on a non-default stream.")
+        self._is_relaxed, self._stream = capture_error_mode == "relaxed", torch.accelerator.current_stream()
         self._begin(pool or pools.new_id())
 
     def capture_end(self) -> None:
         """End the capture, which has computed nothing."""
         if self._capture is None:
             raise RuntimeError("capture_end() was called without capture_begin()")
+        if torch.accelerator.current_stream() != self._stream:
+            raise RuntimeError("Capture must end on the same stream it began on.")
         self._end()
 
     def replay(self) -> None:
@@ -124,7 +127,7 @@ class Graph:
         self._before = pools.Contents(self._device, pool)
         defaults = generators.of_all_devices()
         self._capture = Capture(pool, [*defaults, *self._generators])
-        started().native.begin_capture()
+        started().native.begin_capture(self._is_relaxed)
         interruption.of_captures.begin()
         self._capture.__enter__()  # type: ignore[no-untyped-call]
 

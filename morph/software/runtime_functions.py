@@ -9,6 +9,8 @@ from morph.base.status import Status
 from morph.software import streams
 from morph.software.machine import started
 
+INVALID_VALUE = 1  # of cudaError
+
 
 def functions(prefix: str) -> dict[str, Any]:
     """Return the functions by the vendor's names for them: ``musaHostRegister``, with the prefix ``musa``."""
@@ -41,6 +43,8 @@ def host_unregister(ptr: int) -> Status:
 
 def stream_create(ptr: int) -> Status:
     """Write the handle of a new stream to an address."""
+    if not ptr:
+        return Status(INVALID_VALUE)
     ctypes.c_void_p.from_address(ptr).value = streams.Stream().stream_id
     return Status.success
 

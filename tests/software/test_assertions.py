@@ -82,3 +82,20 @@ print((torch.ones(2, device="cuda") + 1).tolist())
 def test_what_is_out_of_range_ends_the_context(machine: Platform, which: str) -> None:
     done = origin.run(machine, PROGRAM.replace("WHICH", which), morph=True)
     assert done.stdout.splitlines() == [f"{TRIGGERED} {WORDS[which]}"] * 5
+
+
+@pytest.mark.parametrize("machine", ["cpu"], indirect=True)
+def test_memory_that_was_given_up_cannot_be_read(machine: Platform) -> None:
+    program = """
+import torch
+x = torch.ones(3, device="cuda")
+x.untyped_storage().resize_(0)
+print(x.view(3, 1).shape)
+for call in (x.sum, torch.cuda.synchronize):
+    try:
+        call()
+    except torch.AcceleratorError as error:
+        print(str(error).splitlines()[0])
+"""
+    lines = origin.run(machine, program, morph=True).stdout.splitlines()
+    assert lines == ["torch.Size([3, 1])", *["CUDA error: an illegal memory access was encountered"] * 2]

@@ -53,6 +53,46 @@ def test_what_waits_is_refused_during_a_capture() -> None:
     assert result.tolist() == [2, 2, 2]
 
 
+def test_nothing_more_is_captured_after_what_is_refused() -> None:
+    value, more = torch.ones(3, device="cuda"), []
+
+    def work() -> None:
+        with pytest.raises(RuntimeError, match="not permitted when stream is capturing"):
+            value.tolist()
+        with pytest.raises(RuntimeError, match="failed due to a previous error during capture"):
+            more.append(value + 1)
+
+    with torch.cuda.stream(torch.cuda.current_stream()), pytest.raises(RuntimeError, match="previous error"):
+        captured(work)
+    assert (value + 1).tolist() == [2, 2, 2]
+    assert not more
+
+
+def test_a_capture_asks_no_event_of_before_unless_it_is_relaxed() -> None:
+    before = torch.cuda.Event()
+    before.record()
+    assert "operation not permitted when stream is capturing" in refused(before.query)
+    side = torch.cuda.Stream()
+    with torch.cuda.graph(torch.cuda.CUDAGraph(), stream=side, capture_error_mode="relaxed"):
+        torch.ones(1, device="cuda")
+        assert before.query()
+
+
+def test_a_capture_ends_on_its_own_stream() -> None:
+    graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        graph.capture_begin()
+        value = torch.ones(2, device="cuda")
+        with (
+            torch.cuda.stream(torch.cuda.Stream()),
+            pytest.raises(RuntimeError, match="^Capture must end on the same stream it began on"),
+        ):
+            graph.capture_end()
+        graph.capture_end()
+    graph.replay()
+    assert value.tolist() == [1, 1]
+
+
 def test_a_capture_waits_for_its_own_events_alone() -> None:
     side, before = torch.cuda.Stream(), torch.cuda.Event()
     before.record()

@@ -63,6 +63,18 @@ def test_codes_of_the_runtime_have_its_words() -> None:
     assert hash(success) == hash(0)
 
 
+def test_a_generators_offset_is_a_multiple_of_four() -> None:
+    generator = torch.Generator("cuda")
+    with pytest.raises(RuntimeError, match="^offset must be a multiple of 4"):
+        generator.set_offset(6)
+    generator.set_offset(8)
+    assert generator.get_offset() == 8
+
+
+def test_a_stream_needs_a_place() -> None:
+    assert torch.cuda.cudart().cudaStreamCreate(0).value == 1
+
+
 def test_host_memory_is_registered_once() -> None:
     runtime, tensor = torch.cuda.cudart(), torch.ones(20)
     size = tensor.numel() * tensor.element_size()

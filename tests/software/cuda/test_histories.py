@@ -136,6 +136,37 @@ def test_waits_for_all_streams_are_counted() -> None:
     assert waits() == [before[0] + 1, 0]
 
 
+def test_memory_that_another_stream_uses_is_given_back_but_active() -> None:
+    names = ("allocated_bytes", "active_bytes", "requested_bytes")
+
+    def held() -> list[int]:
+        return [torch.cuda.memory_stats()[f"{name}.all.current"] for name in names]
+
+    torch.cuda.synchronize()
+    torch.empty(1, device="cuda")  # takes back what other tests left
+    before, side = held(), torch.cuda.Stream()
+    tensor = torch.empty(1000, device="cuda", dtype=torch.uint8)
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(200_000_000)
+    tensor.record_stream(side)
+    address = tensor.data_ptr()
+    del tensor
+    assert held() == [before[0], before[1] + 1024, before[2] + 1000]
+    blocks = [block for segment in torch.cuda.memory_snapshot() for block in segment["blocks"]]
+    assert [block["state"] for block in blocks if block["address"] == address] == ["active_awaiting_free"]
+    side.synchronize()
+    torch.empty(1, device="cuda")
+    assert held() == before
+
+
+def test_memory_is_given_back_once() -> None:
+    address = torch.cuda.caching_allocator_alloc(1000)
+    torch.cuda.caching_allocator_delete(address)
+    for wrong in (address, 64):
+        with pytest.raises(RuntimeError, match=f"^invalid device pointer: {wrong:#x}"):
+            torch.cuda.caching_allocator_delete(wrong)
+
+
 def test_memory_without_a_cache_goes_as_soon_as_it_is_free() -> None:
     torch.cuda.empty_cache()
     before = torch.cuda.memory_reserved()

@@ -24,25 +24,32 @@ bool is_on() {
   return !wanted || std::strcmp(wanted, "0") != 0;
 }
 
-std::string& first_words() {
-  static auto* words = new std::string;
-  return *words;
+struct Lost {
+  int32_t code;
+  std::string words;
+};
+Lost& lost() {
+  static auto* first = new Lost;
+  return *first;
 }
 
 }  // namespace
 
 std::atomic<bool> context_lost{false};
 
-void refuse_lost_context() { refuse(kAssert, first_words()); }
+void refuse_lost_context() { refuse(lost().code, lost().words); }
+
+void lose_context(int32_t code, const std::string& words) {
+  if (!context_lost.exchange(true)) lost() = {code, words};
+  refuse_lost_context();
+}
 
 void assert_on_device(const std::exception& error) {
   auto* known = dynamic_cast<const c10::Error*>(&error);
   const std::string words = known ? known->what_without_backtrace() : error.what();
   if (words.find(OF_SIZES) != std::string::npos) return;
   for (const char* each : OF_VALUES) {
-    if (words.find(each) == std::string::npos || !is_on()) continue;
-    if (!context_lost.exchange(true)) first_words() = words;
-    refuse_lost_context();
+    if (words.find(each) != std::string::npos && is_on()) lose_context(kAssert, words);
   }
 }
 

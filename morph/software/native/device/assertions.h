@@ -2,12 +2,16 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
+#include <string>
 
 namespace software {
 
 extern std::atomic<bool> context_lost;
 [[noreturn]] void refuse_lost_context();
+// Ends the context by an error of a kernel.
+[[noreturn]] void lose_context(int32_t code, const std::string& words = "");
 inline void refuse_if_lost() {
   if (context_lost.load(std::memory_order_relaxed)) [[unlikely]] refuse_lost_context();
 }

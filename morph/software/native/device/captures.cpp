@@ -12,7 +12,7 @@ namespace software {
 struct Capture {
   Queue first;
   std::map<Queue, std::map<Queue, size_t>> before;  // for each stream, how much work of each it comes after
-  bool broken_off = false;
+  bool relaxed = false, broken_off = false;
 };
 
 namespace {
@@ -55,9 +55,10 @@ bool are_joined(const Capture& capture) {
 
 }  // namespace
 
-void begin_capture(c10::Stream first) {
+void begin_capture(c10::Stream first, bool relaxed) {
   std::lock_guard lock(capture_mutex);
   own = std::make_shared<Capture>();
+  own->relaxed = relaxed;
   own->first = queue(first);
   own->before[own->first];
   captures.push_back(own);
@@ -91,7 +92,10 @@ bool are_captured_together(c10::Stream one, c10::Stream other) {
 
 void note_captured_work(c10::Stream stream) {
   std::lock_guard lock(capture_mutex);
-  if (Found capture = holder(queue(stream))) capture->before[queue(stream)][queue(stream)]++;
+  Found capture = holder(queue(stream));
+  if (!capture) return;
+  if (capture->broken_off) refuse(kCaptureInvalidated);
+  capture->before[queue(stream)][queue(stream)]++;
 }
 
 Mark mark_on(c10::Stream stream) {
@@ -118,6 +122,10 @@ void refuse_in_capture(const std::string& detail) {
   std::lock_guard lock(capture_mutex);
   Found capture = own ? own : holder(queue(current_stream(current_device())));
   if (capture) fail(*capture, kCaptureUnsupported, detail);
+}
+
+void refuse_unless_relaxed() {
+  if (own && !own->relaxed) refuse_in_capture();
 }
 
 void refuse_if_captured(c10::Stream stream) {

@@ -19,7 +19,7 @@ struct Mark {
   std::map<Queue, size_t> before;
 };
 
-void begin_capture(c10::Stream first);  // by this thread
+void begin_capture(c10::Stream first, bool relaxed);  // by this thread; what CUDA calls relaxed forbids less
 void end_capture();                     // raises where the capture failed, or a stream is not joined
 bool is_any_capturing();
 bool is_capturing();                      // whether this thread began a capture
@@ -32,6 +32,7 @@ void come_after(c10::Stream stream, const Mark& mark);
 
 // Each fails the capture, which cannot contain this.
 void refuse_in_capture(const std::string& detail = "");  // that of this thread, or of its current stream
+void refuse_unless_relaxed();  // during a capture of this thread
 void refuse_if_captured(c10::Stream stream);
 void refuse_if_captured(const Mark& mark);
 

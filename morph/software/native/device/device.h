@@ -100,7 +100,7 @@ void set_memory_fraction(c10::DeviceIndex index, double fraction);
 double memory_fraction(c10::DeviceIndex index);
 c10::DeviceIndex owner_of(const void* pointer);  // -1: not device memory
 MempoolId_t pool_of(const void* pointer);  // {0, 0}: none of its own
-struct BlockView { size_t address, size, requested; bool used; };
+struct BlockView { size_t address, size, requested; bool used, awaited; };
 struct SegmentView {
   c10::DeviceIndex device;
   size_t address, size;

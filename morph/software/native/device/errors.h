@@ -15,6 +15,7 @@ enum : int32_t {
   kInvalidDevice = 101,
   kInvalidHandle = 400,
   kNotReady = 600,
+  kIllegalAddress = 700,
   kAssert = 710,
   kAlreadyRegistered = 712,
   kNotRegistered = 713,

@@ -32,6 +32,7 @@ struct Generator final : c10::GeneratorImpl {
   }
   void set_offset(uint64_t offset) override {
     refuse_captured("set_offset");
+    TORCH_CHECK(offset % 4 == 0, "offset must be a multiple of 4");
     state_->offset = offset;
   }
   uint64_t get_offset() const override {

@@ -114,6 +114,7 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
   }
   bool queryEvent(void* event) const override {
     refuse_captured_event(event);
+    refuse_unless_relaxed();
     return is_past(time_of(event));
   }
   void synchronizeEvent(void* event) const override {

@@ -55,25 +55,35 @@ Block* Arena::take(size_t requested, c10::StreamId stream, MempoolId_t pool) {
 
 void Arena::give_back(Segment* segment, void* pointer) {
   std::lock_guard<std::mutex> lock(mutex_);
-  Block* block = segment->block_at(pointer);
-  TORCH_INTERNAL_ASSERT(block && block->used && block->start == pointer, "not memory of the software device");
-  make_free(block);
+  make_free(segment->block_at(pointer));
   settle_inactive(segment->large);
   if (!caching) release_unused_segments();
+}
+
+void Arena::let_wait(Block* block) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  stop_counting(block);
+  block->awaited = true;
 }
 
 void Arena::make_used(Block* block, size_t requested) {
   note("alloc", block->start, block->size, block->segment->stream, block->segment->pool);
   block->used = true;
   block->requested = requested;
-  count(block, +1);
+  count_allocated(block, +1);
+  count_active(block, +1);
+}
+
+void Arena::stop_counting(Block* block) {
+  count_allocated(block, -1);
+  note("free_requested", block->start, block->size, block->segment->stream, block->segment->pool);
 }
 
 void Arena::make_free(Block* block) {
-  count(block, -1);
-  for (const char* action : {"free_requested", "free_completed"})
-    note(action, block->start, block->size, block->segment->stream, block->segment->pool);
-  block->used = false;
+  if (!block->awaited) stop_counting(block);
+  count_active(block, -1);
+  note("free_completed", block->start, block->size, block->segment->stream, block->segment->pool);
+  block->used = block->awaited = false;
   if (Block* left = block->before; left && !left->used) block = join(left, block, left);
   if (Block* right = block->after; right && !right->used) block = join(block, right, right);
   make_cached(block);
@@ -261,10 +271,16 @@ void Arena::refuse(size_t size) {
                "max_split_size_mb to avoid fragmentation."));
 }
 
-void Arena::count(const Block* block, int sign) {
+void Arena::count_allocated(const Block* block, int sign) {
   bool large = block->segment->large;
   add(stats_.allocation, large, sign);
   add(stats_.allocated_bytes, large, sign * int64_t(block->size));
+}
+
+void Arena::count_active(const Block* block, int sign) {
+  bool large = block->segment->large;
+  add(stats_.active, large, sign);
+  add(stats_.active_bytes, large, sign * int64_t(block->size));
   add(stats_.requested_bytes, large, sign * int64_t(block->requested));
 }
 
@@ -286,16 +302,14 @@ void Arena::count_segment(const Segment& segment, int sign) {
 }
 
 std::vector<Arena::StatArray*> Arena::all_stats() {
-  return {&stats_.allocation,           &stats_.segment,         &stats_.inactive_split,
-          &stats_.inactive_split_bytes, &stats_.allocated_bytes, &stats_.reserved_bytes,
-          &stats_.requested_bytes};
+  return {&stats_.allocation,           &stats_.segment,         &stats_.active,
+          &stats_.inactive_split,       &stats_.allocated_bytes, &stats_.reserved_bytes,
+          &stats_.inactive_split_bytes, &stats_.active_bytes,    &stats_.requested_bytes};
 }
 
 c10::CachingDeviceAllocator::DeviceStats Arena::stats() {
   std::lock_guard<std::mutex> lock(mutex_);
-  auto all = stats_;
-  all.active = all.allocation, all.active_bytes = all.allocated_bytes;  // a block given back is free at once
-  return all;
+  return stats_;
 }
 
 void Arena::reset_peaks() {
@@ -316,7 +330,7 @@ void Arena::list(std::vector<SegmentView>& into) {
   for (auto& [start, segment] : segments_) {
     SegmentView view{device_, size_t(start), segment->size, segment->stream, segment->pool, segment->large, {}};
     for (Block* block = segment->block_at(start); block; block = block->after)
-      view.blocks.push_back({size_t(block->start), block->size, block->requested, block->used});
+      view.blocks.push_back({size_t(block->start), block->size, block->requested, block->used, block->awaited});
     into.push_back(std::move(view));
   }
 }

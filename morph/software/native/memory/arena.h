@@ -25,6 +25,7 @@ class Arena {
 
   Block* take(size_t requested, c10::StreamId stream, MempoolId_t pool);  // throws OutOfMemoryError
   void give_back(Segment* segment, void* pointer);
+  void let_wait(Block* block);  // it counts as given back, but remains active until give_back
   // Memory that a program takes from CUDA's runtime itself, beside torch's caches; null where it does not fit.
   void* take_outside(size_t bytes);
   bool give_back_outside(Segment* segment);  // false if it is a segment of torch's
@@ -77,7 +78,9 @@ class Arena {
   size_t left() const;
   [[noreturn]] void refuse(size_t size);
   [[noreturn]] void refuse_as_torch(size_t size);  // in the words of torch's own allocators
-  void count(const Block* block, int sign);
+  void count_allocated(const Block* block, int sign);
+  void count_active(const Block* block, int sign);
+  void stop_counting(Block* block);
   void count_inactive(const Block* block, int sign);
   void settle_inactive(bool large);
   void count_segment(const Segment& segment, int sign);

@@ -31,7 +31,7 @@ struct Block {
   char* start;
   size_t size, requested = 0;
   Block *before = nullptr, *after = nullptr;  // neighbours in the segment
-  bool used = false;
+  bool used = false, awaited = false;  // awaited: given back, but work of other streams uses it
   Block *newer = nullptr, *older = nullptr;  // free blocks of the same size
 };
 

@@ -100,17 +100,30 @@ struct RedirectedHostAllocator final : c10::Allocator {
 
 }  // namespace
 
-void free_device_memory(void* pointer) {
-  if (!pointer || keep_while_used(pointer)) return;
-  trace(&Table::trace_gpu_memory_deallocation, pointer);
-  Remembered with(false);
+static void tell_of_free(const Block& block) {
+  trace(&Table::trace_gpu_memory_deallocation, block.start);
+  if (c10::memoryProfilingEnabled()) report(block.segment->device, block.start, -int64_t(block.size));
+}
+
+static Block* used_block(void* pointer) {
   Segment* segment = segment_of(pointer);
-  TORCH_INTERNAL_ASSERT(segment, "not memory of the software device");
-  DeviceIndex index = segment->device;
-  const Block* block = segment->block_at(pointer);
-  int64_t bytes = block ? int64_t(block->size) : 0;
-  arenas[size_t(index)]->give_back(segment, pointer);
-  if (c10::memoryProfilingEnabled()) report(index, pointer, -bytes);
+  Block* block = segment && !segment->blocks.empty() ? segment->block_at(pointer) : nullptr;
+  TORCH_CHECK(block && block->used && block->start == pointer, "invalid device pointer: ", pointer);
+  return block;
+}
+
+void free_device_memory(void* pointer) {
+  if (!pointer) return;
+  Block* block = used_block(pointer);
+  Arena& of = *arenas[size_t(block->segment->device)];
+  Remembered with(false);
+  if (keep_while_used(pointer)) {
+    of.let_wait(block);
+    return tell_of_free(*block);
+  }
+  Block freed = *block;
+  of.give_back(block->segment, pointer);
+  if (!freed.awaited) tell_of_free(freed);
 }
 
 TakingFrom::TakingFrom(DeviceIndex index) : previous_(taken_from) { taken_from = index; }

@@ -83,7 +83,7 @@ py::list block_rows(const SegmentView& segment, Rows& rows) {
   for (auto& block : segment.blocks) {
     py::dict row;
     row["address"] = block.address, row["size"] = block.size, row["requested_size"] = block.requested;
-    row["state"] = block.used ? "active_allocated" : "inactive";
+    row["state"] = block.awaited ? "active_awaiting_free" : block.used ? "active_allocated" : "inactive";
     rows.add(row, block.used ? context_of(pointer(block.address)) : nullptr, true);
     blocks.append(row);
   }
@@ -91,12 +91,14 @@ py::list block_rows(const SegmentView& segment, Rows& rows) {
 }
 
 py::dict segment_row(const SegmentView& segment, Rows& rows) {
-  size_t used = 0, requested = 0;
-  for (auto& block : segment.blocks)
-    if (block.used) used += block.size, requested += block.requested;
+  size_t allocated = 0, active = 0, requested = 0;
+  for (auto& block : segment.blocks) {
+    if (block.used) active += block.size, requested += block.requested;
+    if (block.used && !block.awaited) allocated += block.size;
+  }
   py::dict row;
   row["device"] = int(segment.device), row["address"] = segment.address, row["total_size"] = segment.size;
-  row["allocated_size"] = used, row["active_size"] = used, row["requested_size"] = requested;
+  row["allocated_size"] = allocated, row["active_size"] = active, row["requested_size"] = requested;
   row["stream"] = segment.stream, row["segment_pool_id"] = segment.pool, row["is_expandable"] = false;
   row["segment_type"] = segment.large ? "large" : "small";
   rows.add(row, context_of_segment(pointer(segment.address)), true);

@@ -97,7 +97,14 @@ Tensor& in_place(Tensor& self, const Tensor& other) {
   return self;
 }
 
-Tensor truncated(const Tensor& self, const Tensor& other) { return at::div(self, other, "trunc"); }
+// The least integer divided by minus one, which ends a process on the CPU, stays what it is on CUDA.
+Tensor truncated(const Tensor& self, const Tensor& other) {
+  ScalarType type = at::result_type(self, other);
+  if (type != at::kInt && type != at::kLong) return at::div(self, other, "trunc");
+  Tensor minus = other == -1;
+  if (!minus.any().item().toBool()) return at::div(self, other, "trunc");
+  return at::where(minus, -self, at::div(self, other.masked_fill(minus, 1), "trunc"));
+}
 constexpr Division* REMAINDER = &of_zeros<&at::remainder, &bits_of_remainder>;
 constexpr Division* FMOD = &of_zeros<&at::fmod, &bits_of_remainder>;
 constexpr Division* FLOOR = &of_zeros<&at::floor_divide, &bits_of_floor>;

@@ -1,7 +1,9 @@
 // See call.h.
 #include "operators/call.h"
 
+#include "device/assertions.h"
 #include "device/clock.h"
+#include "device/errors.h"
 #include "memory/host_view.h"
 #include "operators/sparse.h"
 
@@ -29,6 +31,11 @@ bool is_device_memory(const c10::StorageImpl& storage) {
 void make_device_memory(c10::StorageImpl& storage, c10::Device target) {
   storage._mutable_data_ptr_no_checks().unsafe_set_device(target);
   storage.set_allocator(allocator());
+}
+
+// Its storage was made smaller.
+bool has_lost_memory(const Tensor& tensor) {
+  return tensor.numel() && !tensor.storage().unsafeGetStorageImpl()->_mutable_data_ptr_no_checks().get();
 }
 
 void put_on(c10::TensorImpl* tensor, const c10::Storage& storage) {
@@ -102,6 +109,7 @@ Tensor Call::view(const Tensor& tensor, bool written) {
   sparse_ |= tensor.layout() != c10::kStrided;
   if (tensor.layout() != c10::kStrided) return sparse_host_view(tensor);
   if (tensor._is_zerotensor()) return at::_efficientzerotensor(tensor.sizes(), tensor.options().device(c10::kCPU));
+  if (!written && has_lost_memory(tensor)) lose_context(kIllegalAddress);
   if (Pair* other = of_device(tensor.storage().unsafeGetStorageImpl())) {
     if (written) unshare(other->host, tensor);
     return host_view(tensor, other->host.storage());

@@ -9,6 +9,8 @@
 namespace software {
 namespace {
 
+constexpr int64_t kApart = 0x1E3779B97F4A7C15;  // between the seeds of two sequences
+
 using at::Tensor;
 using c10::IValue;
 using torch::jit::Stack;
@@ -78,7 +80,7 @@ std::pair<Tensor, std::vector<Tensor>> forward(const Packed& all, const Mask& ma
     auto [attended, sum] = attend(part(all.query, rows), part(all.key, keys), part(all.value, keys), mask, draw, scale);
     part(result, rows).copy_(attended);
     sums.push_back(sum.to(at::kFloat));
-    draw.offset = draw.offset + 1;
+    draw.seed = draw.seed + kApart;
   }
   return {result, sums};
 }
@@ -94,7 +96,7 @@ Gradients backward(const Tensor& gradient, const Packed& all, const std::vector<
     part(total.key, keys).copy_(one.key);
     part(total.value, keys).copy_(one.value);
     total.bias = one.bias;
-    draw.offset = draw.offset + 1;
+    draw.seed = draw.seed + kApart;
   }
   return total;
 }
