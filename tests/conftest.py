@@ -49,7 +49,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "platform" in metafunc.fixturenames:
         marker = metafunc.definition.get_closest_marker("platforms")
         default = platforms.EVERYWHERE if "everywhere" in metafunc.fixturenames else platforms.NAMES
-        names = platforms.chosen(marker.args if marker else (*default, platforms.CUDA))
+        names = platforms.chosen(marker.args if marker else default)
         metafunc.parametrize("platform", _marked(metafunc, names), indirect=True, scope="session")
 
 

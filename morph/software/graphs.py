@@ -80,7 +80,12 @@ class Graph:
 
     def replay(self) -> None:
         """Run the captured work again on the current contents of its inputs."""
-        replay(self._captured("replay"))
+        steps, native = self._captured("replay"), started().native
+        began = native.begin_replay()
+        try:
+            replay(steps)
+        finally:
+            native.end_replay(began)
 
     def reset(self) -> None:
         """Forget what was captured, and release the pool."""

@@ -9,6 +9,7 @@ import torch
 from torch.utils._pytree import tree_iter
 
 from morph.software import generators
+from morph.software.machine import started
 
 
 class Step(NamedTuple):
@@ -37,7 +38,7 @@ class Step(NamedTuple):
         settle(self.operation, fresh)
         for output, value in zip(self.outputs, tree_iter(fresh), strict=True):
             if output is not None and value is not None:  # not so a gradient that was not asked for
-                output.copy_(value)
+                started().native.write_result(output, value)
 
 
 class _Drawing:

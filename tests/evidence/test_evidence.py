@@ -45,7 +45,7 @@ def shown(
 
 
 @long
-@pytest.mark.platforms(*EVERYWHERE, TPU, CUDA)
+@everywhere
 def test_every_name_works_or_is_refused(shown: dict[str, str]) -> None:
     assert {name: problem for name, problem in shown.items() if problem not in KINDS} == {}
 

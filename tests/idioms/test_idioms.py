@@ -6,7 +6,7 @@ import pytest
 
 from morph.base import toml
 from tests.idioms.outcomes import FOLDER, SUBJECTS, idioms, outcomes_together
-from tests.platforms import CUDA, EVERYWHERE, SIMULATED, TPU, Platform
+from tests.platforms import EVERYWHERE, SIMULATED, TPU, Platform
 
 ALL = [f"{subject}.{idiom}" for subject in SUBJECTS for idiom in idioms(subject)]
 GAPS: dict[str, dict[str, list[str]]] = toml.loads((FOLDER / "gaps.toml").read_text(encoding="utf-8"))
@@ -26,7 +26,7 @@ def seen() -> dict[str, dict[str, str | None]]:
     return {}
 
 
-@pytest.mark.platforms(*EVERYWHERE, TPU, CUDA)
+@pytest.mark.platforms(*EVERYWHERE, TPU)
 @pytest.mark.long_on("npu", TPU, *SIMULATED)
 @pytest.mark.parametrize("idiom", ALL)
 def test_idiom_holds(platform: Platform, seen: dict[str, dict[str, str | None]], idiom: str) -> None:

@@ -23,7 +23,7 @@ WAYS = [
 OVERWRITTEN = "accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run"
 
 
-@pytest.fixture(scope="module", params=platforms.chosen(["cpu", platforms.CUDA]))
+@pytest.fixture(scope="module", params=platforms.chosen(["cpu"]))
 def worker(
     request: pytest.FixtureRequest, worker_pool: Workers, tmp_path_factory: pytest.TempPathFactory
 ) -> Worker:

@@ -13,7 +13,7 @@ from tests.platforms import Platform
 from tests.worker import Worker, Workers
 
 
-@pytest.fixture(scope="module", params=platforms.chosen(["cpu", platforms.CUDA]))
+@pytest.fixture(scope="module", params=platforms.chosen(["cpu"]))
 def worker(
     request: pytest.FixtureRequest, worker_pool: Workers, tmp_path_factory: pytest.TempPathFactory
 ) -> Worker:

@@ -11,7 +11,7 @@ from tests import platforms
 from tests.worker import Worker, Workers
 
 
-@pytest.fixture(scope="session", params=platforms.chosen(["cpu", platforms.CUDA]))
+@pytest.fixture(scope="session", params=platforms.chosen(["cpu"]))
 def worker(request: pytest.FixtureRequest, worker_pool: Workers) -> Worker:
     """The process under morph, with two software devices."""
     return worker_pool.on(platforms.platform(request.param, {}), morph=True)

@@ -93,7 +93,7 @@ NAN, LEAST, LONG_LEAST = float("nan"), -(1 << 31), -(1 << 63)
 
 @pytest.mark.parametrize(("dtype", "least"), [(torch.int32, LEAST), (torch.int64, LONG_LEAST)])
 def test_the_least_integer_has_no_quotient_by_minus_one(dtype, least):
-    x, minus = torch.tensor([least, 7], device=CUDA, dtype=dtype), torch.tensor([-1, -1], device=CUDA).to(dtype)
+    x, minus = (torch.tensor(values, device=CUDA, dtype=dtype) for values in ([least, 7], [-1, -1]))
     assert torch.div(x, minus, rounding_mode="trunc").tolist() == (x // minus).tolist() == [least, -7]
     assert torch.div(x, -1, rounding_mode="trunc").tolist() == [least, -7]
 

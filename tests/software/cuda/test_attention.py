@@ -26,6 +26,21 @@ FUSED = {
 }
 
 
+@pytest.mark.parametrize("shape", [(4, 4), (1, 4, 4), (2, 1, 4, 4)])
+@pytest.mark.parametrize("kernel", ["CUDNN_ATTENTION", "EFFICIENT_ATTENTION"])
+def test_a_mask_may_have_fewer_dimensions(kernel, shape):
+    host = [torch.randn(2, 3, 4, 8).requires_grad_() for _ in range(3)]
+    there = [x.detach().cuda().half().requires_grad_() for x in host]
+    mask = torch.randn(shape)
+    expected = F.scaled_dot_product_attention(*host, attn_mask=mask)
+    with sdpa_kernel(getattr(SDPBackend, kernel)):
+        actual = F.scaled_dot_product_attention(*there, attn_mask=mask.cuda().half())
+    expected.sum().backward()
+    actual.sum().backward()
+    assert_close(actual.float().cpu(), expected, atol=1e-2, rtol=1e-2)
+    assert_close(there[0].grad.float().cpu(), host[0].grad, atol=1e-2, rtol=1e-2)
+
+
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("name", FUSED)
 def test_fused_attention_is_attention(name, causal):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import pathlib
 from collections.abc import Iterator
@@ -104,6 +105,14 @@ def test_what_nccl_refuses_is_refused_in_its_words(tmp_path: pathlib.Path) -> No
             group._allgather_base(two, one)
         with pytest.raises(RuntimeError, match="NCCL does not support all_reduce with sparse tensors"):
             dist.all_reduce(sparse)
+        for collective in (dist.all_gather, dist.reduce_scatter):
+            for given in ([one], torch.ones(1)), ([torch.ones(1)], one):
+                with pytest.raises((RuntimeError, ValueError), match="must be CUDA|No backend type"):
+                    collective(*given if collective is dist.all_gather else given[::-1])
+        receive = functools.partial(group.recv, [one], 1, 0)
+        for call in (lambda: dist.send(one, 1), receive, lambda: dist.broadcast(one, 1)):
+            with pytest.raises(dist.DistBackendError, match="ncclInvalidArgument"):
+                call()
 
 
 def test_work_is_in_torchs_registry_until_it_is_waited_for(tmp_path: pathlib.Path) -> None:

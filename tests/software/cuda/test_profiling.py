@@ -73,6 +73,36 @@ def test_waits() -> None:
     assert "cudaDeviceSynchronize" in keys(profiled(torch.cuda.synchronize))
 
 
+def test_a_replayed_graph_is_launched_by_one_call() -> None:
+    x, graph = torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
+    y = torch.zeros(4, device="cuda")
+    with torch.cuda.graph(graph):
+        y.copy_((x + 1) * 2)
+    averages = {event.key: event.count for event in profiled(graph.replay).key_averages()}
+    kernels = {key: count for key, count in averages.items() if key.startswith(("morph::", "Memcpy"))}
+    names = ("morph::kernel<add>", "morph::kernel<mul>", "Memcpy DtoD (Device -> Device)")
+    assert kernels == dict.fromkeys(names, 1)
+    assert averages["cudaGraphLaunch"] == 1
+    assert not averages.keys() & {"cudaLaunchKernel", "cudaMemcpyAsync"}
+
+
+def test_calls_for_events_and_memory() -> None:
+    side, event = torch.cuda.Stream(), torch.cuda.Event()
+    torch.cuda.empty_cache()
+
+    def calls() -> None:
+        torch.empty(64 << 20, device="cuda", dtype=torch.uint8)
+        torch.cuda.empty_cache()
+        event.record()
+        side.wait_event(event)
+        event.synchronize()
+        event.query()
+        side.query()
+
+    wanted = {"cudaMalloc", "cudaFree", "cudaEventRecord", "cudaStreamWaitEvent", "cudaEventSynchronize"}
+    assert wanted | {"cudaEventQuery", "cudaStreamQuery"} <= keys(profiled(calls))
+
+
 def test_the_device_alone() -> None:
     x = torch.ones(4, device="cuda")
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:

@@ -74,6 +74,16 @@ def test_a_recurrent_network_has_gradients_in_training_only(kind: type[nn.RNNBas
         network(given)[1][0].sum().backward()
 
 
+@pytest.mark.parametrize("kind", ["FloatTensor", "cuda.HalfTensor"])
+def test_a_convolution_is_of_tensors_of_one_type(kind: str) -> None:
+    weight = torch.ones(1, 1, 1).type(f"torch.{kind}")
+    words = rf"^Input type \(torch\.cuda\.FloatTensor\) and weight type \(torch\.{kind}\) should be the same"
+    with pytest.raises(RuntimeError, match=words):
+        F.conv1d(ones(1, 1, 2), weight)
+    with pytest.raises(RuntimeError, match="^Expected all tensors to be on the same device"):
+        F.conv1d(torch.ones(1, 1, 2), weight.cuda())
+
+
 def test_a_scattered_product_of_complex_numbers_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="base_kernel_func\" not implemented for 'ComplexFloat'"):
         ones(2, dtype=torch.cfloat).scatter_(

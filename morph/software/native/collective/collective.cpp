@@ -214,6 +214,7 @@ class HostBackend final : public c10d::Backend {
   }
 
   intrusive_ptr<Work> broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override {
+    refuse_unless_rank("Broadcast", "root", options.rootRank);
     Tensors host = options.rootRank == getRank() ? sent(tensors) : checked(tensors);
     return begun(OpType::BROADCAST, {other(tensors).broadcast(host, options)}, tensors);
   }
@@ -236,6 +237,7 @@ class HostBackend final : public c10d::Backend {
   }
   // Only the root's tensor changes, so the others send a copy.
   intrusive_ptr<Work> reduce(Tensors& tensors, const c10d::ReduceOptions& options) override {
+    refuse_unless_rank("Reduce", "root", options.rootRank);
     Reduction reduction(options.reduceOp, tensors[0], getSize(), is_nccl());
     Tensor own = sent(tensors)[0];
     Tensors host{reduction.scaled(own)};
@@ -332,10 +334,12 @@ class HostBackend final : public c10d::Backend {
   }
   // NCCL has no tags: messages from one rank to another arrive in order.
   intrusive_ptr<Work> send(Tensors& tensors, int target, int tag) override {
+    refuse_unless_rank("Send", "peer", target);
     Tensors host = sent(tensors);
     return begun(OpType::SEND, {other().send(host, target, is_nccl() ? 0 : tag)}, tensors, {}, false);
   }
   intrusive_ptr<Work> recv(Tensors& tensors, int source, int tag) override {
+    refuse_unless_rank("Recv", "peer", source);
     Tensors host = checked(tensors);
     return begun(OpType::RECV, {other().recv(host, source, is_nccl() ? 0 : tag)}, tensors, {}, false, source);
   }
@@ -373,6 +377,7 @@ class HostBackend final : public c10d::Backend {
   // On a GPU a group's collectives follow one another on its stream; gloo's run at the same time. Those on one memory
   // wait here for one another.
   Tensor carried(const Tensor& tensor) {
+    TORCH_CHECK_VALUE(!is_nccl() || !tensor.is_cpu(), "Tensors must be CUDA and dense");
     Memory memory{tensor};
     for (Running& each : running())
       if (auto work = each.work.lock(); work && each.overlaps(memory)) work->synchronize();
@@ -421,6 +426,14 @@ class HostBackend final : public c10d::Backend {
       at::_assert_async(at::isnan(comparable).any().logical_not());
     }
     return checked(tensors);
+  }
+  // NCCL's words; gloo would wait for a rank that does not exist.
+  void refuse_unless_rank(const char* call, const char* what, int64_t rank) const {
+    if (!is_nccl() || (rank >= 0 && rank < getSize())) return;
+    C10_THROW_ERROR(DistBackendError, c10::str(
+        "NCCL error: invalid argument (run with NCCL_DEBUG=WARN for details)\nncclInvalidArgument: Invalid value for an "
+        "argument.\nLast error:\n", call, " : invalid ", what, " ", rank, " (", what, " should be in the 0..", getSize(),
+        " range)"));
   }
   static bool known(at::ScalarType type) {
     return type != at::kShort && type != at::kUInt16 && type != at::kUInt32 && type != at::kUInt64;

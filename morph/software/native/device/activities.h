@@ -15,6 +15,7 @@ inline bool is_profiled() { return profiled.load(std::memory_order_relaxed); }
 
 inline thread_local bool in_list_kernel = false;  // what runs now is one kernel on CUDA
 void watch_list_operators(bool wanted);           // lists.cpp
+inline thread_local bool in_replay = false;  // one call launches all kernels of a graph
 
 // kineto.cpp
 int64_t trace_time();                                                       // nanoseconds, as the profiler counts them

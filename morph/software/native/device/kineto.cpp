@@ -25,6 +25,7 @@ struct ProfiledEvent {
   int64_t began, ended;
   uint64_t caller, range;  // correlations of the operator, and of the record_function around it; 0: none
   int32_t thread;
+  bool replayed;
 };
 
 std::mutex profiled_events_mutex;
@@ -57,7 +58,8 @@ namespace {
 using libkineto::ActivityType;
 
 void keep_event(ProfiledEvent event) {
-  if (in_list_kernel) return;
+  if (in_list_kernel || (in_replay && event.kind == Activity::kCall)) return;
+  event.replayed = in_replay;
   event.ended = trace_time();
   event.caller = calling_operators.empty() ? 0 : calling_operators.back();
   event.range = open_ranges.empty() ? 0 : open_ranges.back();
@@ -92,7 +94,7 @@ class KinetoSession final : public libkineto::IActivityProfilerSession {
     for (const ProfiledEvent& event : recorded_) {
       const libkineto::ITraceActivity* caller = event.caller ? linked(int32_t(event.caller)) : nullptr;
       next_ = ++last_;
-      describe_call(event, caller);
+      if (!event.replayed) describe_call(event, caller);
       if (event.kind == Activity::kCall) {
         if (with_waits_) describe_wait(event, caller);
         continue;
@@ -163,8 +165,14 @@ class KinetoSession final : public libkineto::IActivityProfilerSession {
 
   // As CUPTI's records of synchronization, which enable_cuda_sync_events of torch's profiler asks for.
   void describe_wait(const ProfiledEvent& event, const libkineto::ITraceActivity* caller) {
+    static const std::map<std::string, const char*> names{{"cudaDeviceSynchronize", "Context Sync"},
+                                                          {"cudaStreamSynchronize", "Stream Sync"},
+                                                          {"cudaEventSynchronize", "Event Sync"},
+                                                          {"cudaStreamWaitEvent", "Stream Wait Event"}};
+    auto found = names.find(event.name);
+    if (found == names.end()) return;
     bool whole = event.name == "cudaDeviceSynchronize";
-    auto& wait = add(ActivityType::CUDA_SYNC, whole ? "Context Sync" : "Stream Sync", event, caller);
+    auto& wait = add(ActivityType::CUDA_SYNC, found->second, event, caller);
     wait.device = event.stream.device_index();
     wait.resource = whole ? -1 : int32_t(event.stream.id());
   }
@@ -211,10 +219,10 @@ class KinetoProfiler final : public libkineto::IActivityProfiler {
 }  // namespace
 
 void record_work(Activity kind, std::string name, c10::Stream on, int64_t began) {
-  keep_event({kind, std::move(name), on, began, 0, 0, 0, 0});
+  keep_event({kind, std::move(name), on, began, 0, 0, 0, 0, false});
 }
 void record_call(const char* name, int64_t began) {
-  keep_event({Activity::kCall, name, current_stream(current_device()), began, 0, 0, 0, 0});
+  keep_event({Activity::kCall, name, current_stream(current_device()), began, 0, 0, 0, 0, false});
 }
 bool install_kineto() {
   // a build for CUDA asks NVIDIA's CUPTI for the same activities

@@ -1,4 +1,5 @@
 // Device guard, streams and events.
+#include "device/activities.h"
 #include "device/captures.h"
 #include "device/clock.h"
 #include "device/errors.h"
@@ -90,12 +91,14 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
     return previous;
   }
   bool queryStream(const Stream& which) const override {
+    RecordedCall recorded("cudaStreamQuery");
     refuse_if_captured(which);
     return is_past(idle_at(which));
   }
   void synchronizeStream(const Stream& which) const override { wait_for(which); }
 
   void record(void** event, const Stream& which, const DeviceIndex, const c10::EventFlag) const override {
+    RecordedCall recorded_call("cudaEventRecord");
     open_context(which.device_index());
     if (!*event) {
       *event = new Event;
@@ -108,16 +111,19 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
   }
   void block(void* event, const Stream& which) const override {
     if (!event) return;
+    RecordedCall recorded("cudaStreamWaitEvent");
     trace(&Table::trace_gpu_event_wait, event, which.id());
     if (auto* awaited = static_cast<Event*>(event); !awaited->external) come_after(which, awaited->mark);
     if (!is_past(time_of(event))) sleep_until(which, time_of(event));
   }
   bool queryEvent(void* event) const override {
+    RecordedCall recorded("cudaEventQuery");
     refuse_captured_event(event);
     refuse_unless_relaxed();
     return is_past(time_of(event));
   }
   void synchronizeEvent(void* event) const override {
+    RecordedCall recorded("cudaEventSynchronize");
     refuse_captured_event(event);
     refuse_in_capture();
     if (event) trace(&Table::trace_gpu_event_synchronization, event);

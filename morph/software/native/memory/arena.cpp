@@ -2,6 +2,7 @@
 #include "memory/arena.h"
 
 #include "memory/addresses.h"
+#include "device/activities.h"
 #include "device/errors.h"
 
 #include <fcntl.h>
@@ -129,6 +130,7 @@ char* Arena::map(size_t bytes) {
 }
 
 Block* Arena::grow(size_t size, c10::StreamId stream, MempoolId_t pool) {
+  RecordedCall recorded("cudaMalloc");
   size_t bytes = segment_size(size), offset = end_;
   char* start = fits(bytes) ? map(bytes) : nullptr;
   if (!start) {
@@ -191,6 +193,7 @@ void Arena::release_unused_segments() {
 }
 
 void Arena::release(Block* block) {
+  RecordedCall recorded("cudaFree");
   Segment* segment = block->segment;
   count_segment(*segment, -1);
   note("segment_free", segment->start, segment->size, segment->stream, segment->pool);

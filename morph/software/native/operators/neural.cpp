@@ -37,6 +37,23 @@ Tensor any_convolution(const Tensor& input, const Tensor& weight, const Optional
   return cudnn ? result.contiguous(cudnns_format(input, weight)) : result;
 }
 
+// Before it chooses a library, torch compares the kinds of tensors, as it calls device and dtype.
+Tensor convolution_of_one_type(const Tensor& input, const Tensor& weight, const Optional& bias, IntArrayRef stride,
+                               IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
+                               int64_t groups, bool benchmark, bool deterministic, bool cudnn, bool allow_tf32) {
+  auto check = [&input](const char* what, const Tensor& other) {
+    TORCH_CHECK(input.options().type_equal(other.options()), "Input type (", input.toString(), ") and ", what, " type (",
+                other.toString(), ") should be the same");
+  };
+  if (!input.is_cpu()) {
+    check("weight", weight);
+    if (bias && bias->defined()) check("bias", *bias);
+  }
+  return OnHost<"aten::_convolution", &any_convolution>::call(
+      input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic,
+      cudnn, allow_tf32);
+}
+
 Tensor convolution(const Tensor& input, const Tensor& weight, const Optional& bias, IntArrayRef stride,
                    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                    int64_t groups) {
@@ -127,7 +144,7 @@ void install(torch::Library& library) {
 void install_neural_operators() {
   install_unboxed<at::_ops::convolution_backward>();
   static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  install<"aten::_convolution", &any_convolution>(*library);  // by the name that has traits
+  library->impl("aten::_convolution", &convolution_of_one_type);
   install<"convolution_overrideable", &convolution>(*library);
   install<"convolution_backward_overrideable", &convolution_backward>(*library);
   install<"_thnn_fused_lstm_cell", &lstm_cell>(*library);

@@ -125,9 +125,14 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> efficient_backward(
   return {by_rows(of.query), by_rows(of.key), by_rows(of.value), summed};
 }
 
+Optional for_each_head(const Optional& bias, const Tensor& query, const Tensor& key) {
+  if (!bias || !bias->defined()) return bias;
+  return bias->expand({query.size(0), query.size(1), query.size(2), key.size(2)});
+}
+
 auto cudnn(const Tensor& query, const Tensor& key, const Tensor& value, const Optional& bias, bool, double dropout,
            bool causal, bool, Scale scale) {
-  Attention all{query, key, value, bias, causal, drawn(dropout, query.device()), scale};
+  Attention all{query, key, value, for_each_head(bias, query, key), causal, drawn(dropout, query.device()), scale};
   auto [result, logsumexp] = all.forward();
   return std::make_tuple(by_rows(result), logsumexp.to(at::kFloat).unsqueeze(-1), Tensor(), Tensor(),
                          c10::SymInt(query.size(2)), c10::SymInt(key.size(2)), all.draw.seed, all.draw.offset,
@@ -140,7 +145,7 @@ std::tuple<Tensor, Tensor, Tensor> cudnn_backward(const Tensor& gradient, const 
                                                   const Tensor&, const Tensor&, c10::SymInt, c10::SymInt,
                                                   double dropout, bool causal, Scale scale) {
   WARN_OF_ORDER("cuDNN Attention");
-  Attention all{query, key, value, bias, causal, {dropout, seed, offset}, scale};
+  Attention all{query, key, value, for_each_head(bias, query, key), causal, {dropout, seed, offset}, scale};
   auto of = all.backward(gradient, result, logsumexp.squeeze(-1));
   return {laid_out_as(query, of.query), laid_out_as(key, of.key), laid_out_as(value, of.value)};
 }

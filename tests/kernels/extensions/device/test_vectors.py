@@ -11,7 +11,7 @@ from tests.kernels.extensions.device.corpus import call, captured, cuda, library
 def number(function: str, *tensors: torch.Tensor) -> float:
     """Call a function that returns a number, with tensors and the size of the first."""
     found = getattr(library("vectors"), function)
-    found.restype = ctypes.c_float if function in ("norm", "dot") else ctypes.c_int
+    found.restype = ctypes.c_float if function in ("squares", "dot") else ctypes.c_int
     return found(*(ctypes.c_void_p(each.data_ptr()) for each in tensors), ctypes.c_int(len(tensors[0])))
 
 
@@ -25,7 +25,7 @@ def test_order_by_key():
 
 def test_reductions():
     x, y = cuda(200), cuda(200).flip(0).contiguous()
-    assert number("norm", x) == pytest.approx(float(x.square().sum()), rel=1e-5)
+    assert number("squares", x) == pytest.approx(float(x.square().sum()), rel=1e-5)
     assert number("dot", x, y) == pytest.approx(float((x * y).sum()), rel=1e-4, abs=1e-5)
 
 

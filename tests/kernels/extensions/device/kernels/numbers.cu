@@ -3,6 +3,8 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <cstdint>
+
 template <class T>
 __global__ void add_all(const T* in, T* out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

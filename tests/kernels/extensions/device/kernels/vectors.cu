@@ -38,7 +38,7 @@ int order(float* keys, long* places, int n) try {
 } catch (const std::exception&) {
   return 1;
 }
-float norm(const float* x, int n) {
+float squares(const float* x, int n) {
   return thrust::transform_reduce(thrust::device, x, x + n, Squared(), 0.f, thrust::plus<float>());
 }
 float dot(const float* x, const float* y, int n) {
