@@ -14,6 +14,11 @@ from morph.software import blocking_operations, distributed, foresight, generato
 from morph.software.machine import started
 from morph.software.steps import Step, settle
 
+PAGEABLE = (
+    "Cannot copy between CPU and CUDA tensors during CUDA graph capture unless the CPU tensor is pinned. "
+    "Please use tensor.pin_memory() or allocate the tensor with pin_memory=True."
+)
+
 
 class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Records the operations of this thread as steps.
@@ -40,6 +45,8 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._pool = pool
         self._native = started().native
         self._device_type = started().device_type
+        has_check = torch.__version__ >= "2.11"  # which compares numbers; a vendor's package has none
+        self._refuses_pageable = has_check and self._device_type == "cuda"
         self._states = [(generator, generator.get_state()) for generator in states]
         self._drawn_from = {self._native.generator_state(generator) for generator, _ in self._states}
 
@@ -57,7 +64,10 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if foresight.is_in_python(func, self._device_type):
             with self:
                 return foresight.function_in_python(func, self._device_type)(*args, **kwargs)
-        if blocking_operations.refused(func, foresight.arguments(func, args, kwargs)):
+        named = foresight.arguments(func, args, kwargs)
+        if self._refuses_pageable and blocking_operations.copies_pageable_memory(func, named):
+            raise RuntimeError(PAGEABLE)
+        if blocking_operations.refused(func, named):
             self._native.refuse_in_capture(f"the program must wait for {func}")
         if foresight.is_collective(func):
             return self._communicated(func, args, kwargs)

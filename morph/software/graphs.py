@@ -19,7 +19,7 @@ from morph.software.compilation import interruption
 from morph.software.machine import Machine, started
 from morph.software.steps import Step, replay
 
-MODES = ("global", "thread_local", "relaxed")
+MODES = ("global", "thread_local", "relaxed")  # as CaptureMode numbers them
 EMPTY = (
     "The {} Graph is empty. This usually means that the graph was attempted to be captured on "
     "wrong device or stream."
@@ -66,9 +66,10 @@ class Graph:
         if started().native.is_capturing():
             raise RuntimeError(f"{title} error: a capture is already underway in this thread")
         if torch.accelerator.current_stream().stream_id == 0:
-            raise RuntimeError(f"{title} graphs must be captured on a non-default stream.")
-        self._is_relaxed, self._stream = capture_error_mode == "relaxed", torch.accelerator.current_stream()
-        self._begin(pool or pools.new_id())
+            after = "(However, after capture, it's ok to replay them on the default stream.)"
+            raise RuntimeError(f"{title} graphs must be captured on a non-default stream. {after}")
+        self._mode, self._stream = MODES.index(capture_error_mode), torch.accelerator.current_stream()
+        self._begin(pool if pool and any(pool) else pools.new_id_of_graph())
 
     def capture_end(self) -> None:
         """End the capture, which has computed nothing."""
@@ -89,14 +90,14 @@ class Graph:
 
     def reset(self) -> None:
         """Forget what was captured, and release the pool."""
-        self._steps = self._capture = None
+        self._steps = self._capture = self._pool = None
         self._generators.clear()
         self._finish()
 
     def pool(self) -> pools.Id:
         """Return the token of the pool that the graph's memory is from."""
         if self._pool is None:
-            self._captured("pool")
+            self._captured("pool()")
         assert self._pool is not None
         return self._pool
 
@@ -111,7 +112,9 @@ class Graph:
     def debug_dump(self, debug_path: str) -> None:
         """Write the graph's nodes in Graphviz's language."""
         if not self._is_debugged:
-            warnings.warn("Graphs debug not enabled, set with [graph].enable_debug_mode()", stacklevel=2)
+            title = started().quirks.title
+            message = f"{title} Graphs debug not enabled, set with [graph].enable_debug_mode()"
+            warnings.warn(message, stacklevel=2)
             return
         operations = (step.operation for step in self._captured("debug_dump"))
         names = (f'  n{place} [label="{operation}"];' for place, operation in enumerate(operations))
@@ -132,7 +135,7 @@ class Graph:
         self._before = pools.Contents(self._device, pool)
         defaults = generators.of_all_devices()
         self._capture = Capture(pool, [*defaults, *self._generators])
-        started().native.begin_capture(self._is_relaxed)
+        started().native.begin_capture(self._mode)
         interruption.of_captures.begin()
         self._capture.__enter__()  # type: ignore[no-untyped-call]
 

@@ -23,6 +23,11 @@ def new_id() -> Id:
     return 0, next(_numbers)
 
 
+def new_id_of_graph() -> Id:
+    """Return two numbers that identify a pool which a graph makes for itself."""
+    return next(_numbers), 0
+
+
 class Contents:
     """What the memory in use of a pool holds at this moment.
 

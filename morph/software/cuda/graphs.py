@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn, SupportsIndex
 
 import torch
 
 from morph.software import devices, generators, graphs
 from morph.software.machine import NotSimulatedError, started
 from morph.software.pools import Id
+
+ILLEGAL_STATE = 401  # of cudaError
 
 
 class _Holder:
@@ -74,7 +77,8 @@ class GraphBase(graphs.Graph):
 
     def instantiate(self) -> None:
         """Make the graph ready for its replay."""
-        self._captured("instantiate")
+        if self._steps is None:
+            raise RuntimeError("capture_end() must have been called before calling instantiate")
         if not self._is_kept and not self._is_ending:
             raise RuntimeError("instantiate() is intended to be called by the user only when keep_graph=true")
         self._is_instantiated = True
@@ -103,12 +107,36 @@ class GraphBase(graphs.Graph):
             native.hold_pool(index, pool)
             self._captured_pools[pool] = weakref.finalize(self, native.let_go_of_pool, index, pool)
 
+    def capture_end(self) -> None:
+        """End the capture, which has computed nothing."""
+        if self._capture is None:
+            started().native.refuse(ILLEGAL_STATE)
+        super().capture_end()
+
+    def debug_dump(self, debug_path: str) -> None:
+        """Write the graph's nodes in Graphviz's language, where the program keeps the graph."""
+        if self._is_kept:
+            self._is_debugged = True
+        if self._is_kept or not self._is_debugged:
+            super().debug_dump(debug_path)
+        else:
+            warnings.warn("DEBUG: calling debug_dump()", stacklevel=2)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError(f"cannot pickle {type(self).__name__!r} object")
+
     def raw_cuda_graph(self) -> int:
         """Raise an error: there is no ``cudaGraph_t``."""
+        if not self._is_kept:
+            what = "You cannot access the raw cudaGraph_t instance"
+            raise RuntimeError(f"{what} unless CUDAGraph was initialized with keep_graph=true")
         raise NotSimulatedError("torch.cuda.CUDAGraph.raw_cuda_graph", "there is no cudaGraph_t")
 
     def raw_cuda_graph_exec(self) -> int:
         """Raise an error: there is no ``cudaGraphExec_t``."""
+        if not self._has_graph_exec or self._steps is None:
+            what = "You cannot access the raw cudaGraphExec_t instance"
+            raise RuntimeError(f"{what} until instantiate() has been called")
         name = "torch.cuda.CUDAGraph.raw_cuda_graph_exec"
         raise NotSimulatedError(name, "there is no cudaGraphExec_t")
 

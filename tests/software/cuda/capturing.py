@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 
 
-def captured(work, graph=None):
+def captured(work, graph=None, **options):
     """Captures a call of a function; returns the graph and the result of the call."""
     graph = graph or torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, **options):
         result = work()
     return graph, result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -30,7 +31,8 @@ def waits(value: torch.Tensor) -> list[Callable[[], object]]:
         lambda: torch.linalg.eigh(square),
         lambda: torch.linalg.inv_ex(square, check_errors=True),
     ]
-    return [*device, value.tolist, value.sum().item, value.nonzero, *factorizations]
+    pinned = torch.empty(3).pin_memory()
+    return [*device, lambda: pinned.copy_(value), value.sum().item, value.nonzero, *factorizations]
 
 
 def refused(work: Callable[[], object]) -> str:
@@ -53,12 +55,70 @@ def test_what_waits_is_refused_during_a_capture() -> None:
     assert result.tolist() == [2, 2, 2]
 
 
+def test_copies_of_memory_that_is_not_pinned_are_refused_and_the_capture_goes_on() -> None:
+    value, host = torch.ones(3, device="cuda"), torch.ones(3)
+    copies = [value.tolist, value.cpu, lambda: host.to("cuda", non_blocking=True), lambda: value.copy_(host)]
+    copies += [lambda: host.copy_(value), lambda: torch.tensor([1.0], device="cuda"), value.long().bincount]
+
+    def work() -> torch.Tensor:
+        for copy in copies:
+            with pytest.raises(RuntimeError, match="^Cannot copy between CPU and CUDA tensors during"):
+                copy()
+        return value + 1
+
+    graph, result = captured(work)
+    graph.replay()
+    assert result.tolist() == [2, 2, 2]
+
+
+def test_a_number_is_written_by_a_mask_without_a_wait() -> None:
+    value = torch.ones(3, device="cuda")
+    graph, _ = captured(lambda: value.__setitem__(value > 0, 5))
+    assert value.tolist() == [1, 1, 1]
+    graph.replay()
+    assert value.tolist() == [5, 5, 5]
+
+
+@pytest.mark.parametrize("mode", ["global", "thread_local", "relaxed"])
+def test_other_threads_wait_for_a_device_only_without_a_capture(mode: str) -> None:
+    value = torch.ones(3, device="cuda")
+    own: list[str] = []
+
+    def other(call: Callable[[], object]) -> None:
+        try:
+            call()
+            own.append("")
+        except RuntimeError as error:
+            own.append(str(error).splitlines()[0])
+
+    def work() -> None:
+        for call in (value.sum, lambda: value.max().item(), torch.cuda.synchronize):
+            thread = threading.Thread(target=other, args=(call,))
+            thread.start()
+            thread.join()
+
+    with torch.cuda.stream(torch.cuda.current_stream()), pytest.raises(RuntimeError, match="previous error"):
+        captured(work, capture_error_mode=mode)
+    refusal = "CUDA error: operation not permitted when stream is capturing"
+    assert own == ["", refusal if mode == "global" else "", refusal]
+
+
+def test_memory_is_taken_from_the_driver_by_captured_streams_alone() -> None:
+    def outside() -> None:
+        with torch.cuda.stream(torch.cuda.Stream()):
+            torch.empty(64 << 20, device="cuda", dtype=torch.uint8)
+
+    assert "operation not permitted when stream is capturing" in refused(outside)
+    graph, _ = captured(lambda: torch.zeros(64 << 20, device="cuda", dtype=torch.uint8))
+    graph.replay()
+
+
 def test_nothing_more_is_captured_after_what_is_refused() -> None:
     value, more = torch.ones(3, device="cuda"), []
 
     def work() -> None:
         with pytest.raises(RuntimeError, match="not permitted when stream is capturing"):
-            value.tolist()
+            value.sum().item()
         with pytest.raises(RuntimeError, match="failed due to a previous error during capture"):
             more.append(value + 1)
 
@@ -163,7 +223,7 @@ def test_work_of_a_stream_is_captured_once_it_has_joined(way: str) -> None:
         torch.cuda.current_stream().wait_event(side.record_event())
         return at_once, captured
 
-    graph, (at_once, captured_later) = captured(work)
+    graph, (at_once, captured_later) = captured(work, capture_error_mode="relaxed")  # it allocates memory
     assert (counter.item(), at_once.item()) == (1, 10)
     graph.replay()
     graph.replay()
@@ -176,7 +236,7 @@ def test_memory_of_work_outside_of_a_capture_is_not_its_pools() -> None:
             outside = torch.empty(1 << 20, device="cuda")
         return outside, torch.empty(1 << 20, device="cuda") + 1
 
-    graph, results = captured(work)
+    graph, results = captured(work, capture_error_mode="relaxed")
     pools = {
         result.data_ptr(): segment["segment_pool_id"]
         for segment in torch.cuda.memory_snapshot()

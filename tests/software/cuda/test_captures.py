@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import pathlib
+import warnings
 
 import pytest
 import torch
@@ -140,12 +142,19 @@ def test_an_empty_graph_is_warned_of() -> None:
 
 
 def test_a_graph_is_written_for_graphviz(tmp_path: pathlib.Path) -> None:
-    graph = torch.cuda.CUDAGraph()
-    graph.enable_debug_mode()
     value = torch.ones(3, device="cuda")
-    captured(lambda: value + 1, graph)
-    graph.debug_dump(str(tmp_path / "graph.dot"))
-    assert "aten.add" in (tmp_path / "graph.dot").read_text()
+    for is_kept in (True, False):
+        graph, written = torch.cuda.CUDAGraph(keep_graph=is_kept), tmp_path / f"{is_kept}.dot"
+        captured(lambda: value + 1, graph)
+        if not is_kept:
+            with pytest.warns(UserWarning, match="CUDA Graphs debug not enabled"):
+                graph.debug_dump(str(written))
+        graph.enable_debug_mode()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "DEBUG: calling debug_dump()"
+            graph.debug_dump(str(written))
+        assert [path.name for path in tmp_path.iterdir()] == ["True.dot"]
+    assert "aten.add" in (tmp_path / "True.dot").read_text()
 
 
 def test_a_graph_is_captured_once_until_it_is_reset() -> None:
@@ -157,8 +166,27 @@ def test_a_graph_is_captured_once_until_it_is_reset() -> None:
     _, result = captured(lambda: value + 3, graph)
     graph.replay()
     assert result.tolist() == [4, 4, 4]
-    with pytest.raises(NotImplementedError, match="raw_cuda_graph"):
+    with pytest.raises(RuntimeError, match="unless CUDAGraph was initialized with keep_graph=true"):
         graph.raw_cuda_graph()
+    graph.reset()
+    with pytest.raises(RuntimeError, match=r"^Called CUDAGraph::pool\(\) without a preceding"):
+        graph.pool()
+    with pytest.raises(torch.AcceleratorError, match="cannot be performed in the present state"):
+        graph.capture_end()
+    with pytest.raises(TypeError, match="cannot pickle 'CUDAGraph' object"):
+        copy.copy(graph)
+
+
+def test_a_graph_makes_a_pool_of_its_own_where_none_is_named() -> None:
+    pools = []
+    for pool in (None, (0, 0), torch.cuda.graph_pool_handle()):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.stream(torch.cuda.Stream()):
+            graph.capture_begin(pool=pool)
+            torch.ones(1, device="cuda")
+            graph.capture_end()
+        pools.append([number > 0 for number in graph.pool()])
+    assert pools == [[True, False], [True, False], [False, True]]
 
 
 def test_a_capture_ends_in_two_steps() -> None:

@@ -12,7 +12,8 @@ namespace software {
 struct Capture {
   Queue first;
   std::map<Queue, std::map<Queue, size_t>> before;  // for each stream, how much work of each it comes after
-  bool relaxed = false, broken_off = false;
+  CaptureMode mode = CaptureMode::kGlobal;
+  bool broken_off = false;
 };
 
 namespace {
@@ -55,10 +56,10 @@ bool are_joined(const Capture& capture) {
 
 }  // namespace
 
-void begin_capture(c10::Stream first, bool relaxed) {
+void begin_capture(c10::Stream first, CaptureMode mode) {
   std::lock_guard lock(capture_mutex);
   own = std::make_shared<Capture>();
-  own->relaxed = relaxed;
+  own->mode = mode;
   own->first = queue(first);
   own->before[own->first];
   captures.push_back(own);
@@ -124,8 +125,24 @@ void refuse_in_capture(const std::string& detail) {
   if (capture) fail(*capture, kCaptureUnsupported, detail);
 }
 
-void refuse_unless_relaxed() {
-  if (own && !own->relaxed) refuse_in_capture();
+template <class Forbids>
+static void refuse_where(Forbids forbids) {
+  if (!any) return;
+  std::lock_guard lock(capture_mutex);
+  bool refused = false;
+  for (const Found& each : captures)
+    if (forbids(*each)) refused = each->broken_off = true;
+  if (refused) refuse(kCaptureUnsupported);
+}
+
+void refuse_unsafe_call() {
+  refuse_where([](const Capture& each) {
+    return each.mode == CaptureMode::kGlobal || (&each == own.get() && each.mode == CaptureMode::kThreadLocal);
+  });
+}
+
+void refuse_waiting_for(c10::DeviceIndex index) {
+  refuse_where([index](const Capture& each) { return each.first.first == index; });
 }
 
 void refuse_if_captured(c10::Stream stream) {

@@ -19,7 +19,10 @@ struct Mark {
   std::map<Queue, size_t> before;
 };
 
-void begin_capture(c10::Stream first, bool relaxed);  // by this thread; what CUDA calls relaxed forbids less
+// What is forbidden meanwhile beside waiting for the capture: calls that may wait for it, in all threads, in its own, in
+// none.
+enum class CaptureMode { kGlobal, kThreadLocal, kRelaxed };
+void begin_capture(c10::Stream first, CaptureMode mode);  // by this thread
 void end_capture();                     // raises where the capture failed, or a stream is not joined
 bool is_any_capturing();
 bool is_capturing();                      // whether this thread began a capture
@@ -32,7 +35,8 @@ void come_after(c10::Stream stream, const Mark& mark);
 
 // Each fails the capture, which cannot contain this.
 void refuse_in_capture(const std::string& detail = "");  // that of this thread, or of its current stream
-void refuse_unless_relaxed();  // during a capture of this thread
+void refuse_unsafe_call();                               // those whose mode forbids it
+void refuse_waiting_for(c10::DeviceIndex index);          // all on the device
 void refuse_if_captured(c10::Stream stream);
 void refuse_if_captured(const Mark& mark);
 

@@ -29,7 +29,7 @@ bool anything_sleeps() { return last.load() && !is_past(Clock::time_point(Clock:
 
 void note_wait(Stream stream) {
   refuse_if_captured(stream);
-  refuse_in_capture();
+  refuse_unsafe_call();
   if (mode == Waits::kRefused) TORCH_CHECK(false, "called a synchronizing ", settings().title, " operation");
   if (mode == Waits::kWarned) TORCH_WARN("called a synchronizing ", settings().title, " operation");
 }
@@ -77,7 +77,8 @@ void wait_for(Stream stream) {
 void wait_for_device(DeviceIndex index) {
   RecordedCall recorded("cudaDeviceSynchronize");
   refuse_if_lost();
-  refuse_in_capture();
+  refuse_waiting_for(index);
+  refuse_unsafe_call();
   trace(&Table::trace_gpu_device_synchronization);
   if (!anything_sleeps()) return;
   Clock::time_point until{};

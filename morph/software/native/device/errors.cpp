@@ -41,6 +41,7 @@ const std::map<int32_t, Code>& codes() {
       {214, {"ErrorECCUncorrectable", "uncorrectable ECC error encountered"}},
       {217, {"ErrorPeerAccessUnsupported", "peer access is not supported between these two devices"}},
       {400, {"ErrorInvalidResourceHandle", "invalid resource handle"}},
+      {401, {"ErrorIllegalState", "the operation cannot be performed in the present state"}},
       {500, {"ErrorSymbolNotFound", "named symbol not found"}},
       {600, {"ErrorNotReady", "device not ready"}},
       {700, {"ErrorIllegalAddress", "an illegal memory access was encountered"}},

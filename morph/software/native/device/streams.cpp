@@ -93,6 +93,7 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
   bool queryStream(const Stream& which) const override {
     RecordedCall recorded("cudaStreamQuery");
     refuse_if_captured(which);
+    refuse_unsafe_call();
     return is_past(idle_at(which));
   }
   void synchronizeStream(const Stream& which) const override { wait_for(which); }
@@ -119,13 +120,13 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
   bool queryEvent(void* event) const override {
     RecordedCall recorded("cudaEventQuery");
     refuse_captured_event(event);
-    refuse_unless_relaxed();
+    refuse_unsafe_call();
     return is_past(time_of(event));
   }
   void synchronizeEvent(void* event) const override {
     RecordedCall recorded("cudaEventSynchronize");
     refuse_captured_event(event);
-    refuse_in_capture();
+    refuse_unsafe_call();
     if (event) trace(&Table::trace_gpu_event_synchronization, event);
     wait_until(time_of(event));
   }

@@ -3,6 +3,7 @@
 
 #include "memory/addresses.h"
 #include "device/activities.h"
+#include "device/captures.h"
 #include "device/errors.h"
 
 #include <fcntl.h>
@@ -130,6 +131,8 @@ char* Arena::map(size_t bytes) {
 }
 
 Block* Arena::grow(size_t size, c10::StreamId stream, MempoolId_t pool) {
+  // Up to 512 bytes may be for a number of the program's, for which the CPU's kernels take memory and CUDA's do not.
+  if (size > kRound && !is_capturing(current_stream(current_device()))) refuse_unsafe_call();
   RecordedCall recorded("cudaMalloc");
   size_t bytes = segment_size(size), offset = end_;
   char* start = fits(bytes) ? map(bytes) : nullptr;

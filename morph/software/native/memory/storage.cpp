@@ -1,5 +1,6 @@
 // Operators that allocate, view, resize, copy or read device memory.
 #include "device/activities.h"
+#include "device/captures.h"
 #include "device/clock.h"
 #include "memory/host_view.h"
 
@@ -20,6 +21,7 @@
 #include <ATen/ops/view_as_real_native.h>
 #include <ATen/ops/view_native.h>
 #include <torch/library.h>
+#include <torch/version.h>
 
 namespace software {
 namespace {
@@ -84,12 +86,23 @@ Tensor& set_empty(Tensor& self) {
   return set_storage(self, std::move(nothing), 0, {0}, {});
 }
 
+// torch 2.11 asks for it before the copy begins, so that the capture goes on.
+void refuse_pageable(const Tensor& host, DeviceIndex index) {
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 11
+  bool is_cudas = settings().type == c10::DeviceType::CUDA;
+  TORCH_CHECK(!is_cudas || !is_capturing(current_stream(index)) || is_pinned(host.storage().data()),
+              "Cannot copy between CPU and CUDA tensors during CUDA graph capture unless the CPU tensor is pinned. "
+              "Please use tensor.pin_memory() or allocate the tensor with pin_memory=True.");
+#endif
+}
+
 // A copy between host and device blocks unless it is non-blocking; then pinned memory stays in use
 // until the queue reaches it.
 void note_copy(const Tensor& source, const Tensor& target, bool non_blocking) {
   if (!is_watched() || source.is_cpu() == target.is_cpu()) return;
   const Tensor &host = source.is_cpu() ? source : target, &device = source.is_cpu() ? target : source;
   DeviceIndex index = device.device().index();
+  refuse_pageable(host, index);
   if (non_blocking) use_pinned(host.storage().data(), current_stream(index));
   else wait_for_copy(index);
 }

@@ -36,7 +36,8 @@ void bind_streams(py::module& module) {
   module.def("set_event_time", &set_event_time);
   module.def("sleep", &sleep_on_current);
   module.def("make_external", &make_external);
-  module.def("begin_capture", [](bool relaxed) { begin_capture(current(-1), relaxed); });
+  module.def("begin_capture", [](int mode) { begin_capture(current(-1), CaptureMode(mode)); });
+  module.def("refuse", [](int32_t code) { refuse(code); });
   module.def("end_capture", &end_capture);
   module.def("is_capturing", [] { return is_capturing(); });
   module.def("is_captured", [](c10::StreamId id, int index) { return is_capturing(stream_of(id, index)); });

@@ -46,27 +46,27 @@ def saturated(value: float, bits: int, *, signed: bool) -> int:
 
 
 def cast(value: float, *, is_wide: bool) -> list[int]:
-    """Return what PTX's cvt makes of a value for int, unsigned, long long, short, uint16, int8, uint8, ..."""
+    """Return what a GPU makes of a value for int, unsigned, long long, short, uint16, int8, uint8, ..."""
     if value != value:
         narrow, wide = (-(1 << 31), 1 << 31) if is_wide else (0, 0)
-        return [narrow, wide, -(1 << 63), *NAN[is_wide], wide, 1 << 62]
-    signed, unsigned = saturated(value, 16, signed=True), saturated(value, 16, signed=False)
-    eight = [(signed + 128) % 256 - 128, unsigned % 256]
-    of_32 = [saturated(value, 32, signed=True), saturated(value, 32, signed=False)]
+        return [narrow, wide, -(1 << 63), 0, 0, 0, 0, wide, 1 << 62]
+    signed, unsigned = saturated(value, 32, signed=True), saturated(value, 32, signed=False)
+    lowest = [part for bits in (16, 8) for part in (of_lowest(signed, bits), unsigned % (1 << bits))]
     floor = saturated(math.floor(value) if math.isfinite(value) else value, 32, signed=True)
     of_64 = saturated(value, 64, signed=True)
     return [
-        *of_32,
-        of_64,
         signed,
         unsigned,
-        *eight,
+        of_64,
+        *lowest,
         floor % (1 << 32),
         saturated(value, 64, signed=False) >> 1,
     ]
 
 
-NAN = {False: [0, 0, 0, 0], True: [-(1 << 15), 1 << 15, 0, 0]}
+def of_lowest(number: int, bits: int) -> int:
+    half = 1 << bits - 1
+    return (number + half) % (2 * half) - half
 
 
 def test_casts_saturate():
