@@ -12,6 +12,11 @@ from morph.software.machine import started
 
 ENABLED = None, "state", "all"
 CONTEXTS = None, "state", "alloc", "all"
+WORDS = {
+    "state": (ENABLED, "'state', 'all', or None"),
+    "context": (CONTEXTS, "'state', 'alloc', 'all', or None"),
+    "stacks": (("python", "all"), "'python', or 'all'"),
+}
 
 
 def memory_snapshot(
@@ -68,9 +73,9 @@ def record_history(
     Raises:
         RuntimeError: If a word is not one of those.
     """
-    for name, word, known in (("enabled", enabled, ENABLED), ("context", context, CONTEXTS)):
+    for (name, (known, words)), word in zip(WORDS.items(), (enabled, context, stacks), strict=True):
         if word not in known:
-            raise RuntimeError(f"expected {name} to be one of {', '.join(map(str, known))}; got {word!r}")
+            raise RuntimeError(f"expected {name} to be {words}")
     native = started().native
     if clear_history or enabled is None:
         native.forget_memory_history()

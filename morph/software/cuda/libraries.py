@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import torch
+from torch.backends import ContextProp
 from torch.nn.attention import SDPBackend
 
 from morph.base.journal import Journal
@@ -70,7 +71,7 @@ def settings() -> dict[str, Any]:
     What is set is what is read again; there is no library that would take less or more for it.
     """
     return {
-        **_setting("_cuda_get_cudnn_benchmark_limit", "_cuda_set_cudnn_benchmark_limit", 10),
+        **_benchmark_limit(),
         **_setting("_cuda_get_conv_benchmark_empty_cache", "_cudnn_set_conv_benchmark_empty_cache", True),
         **_workspace("Cublas", _cublas_workspace),
         **_workspace("CublasLt", lambda: CUBLASLT_WORKSPACE),
@@ -95,6 +96,11 @@ def place(journal: Journal) -> None:
     module: Any = torch.backends.cudnn.version.__globals__
     for name, value in {"_cudnn": cudnn(), "_init": lambda: True, "__cudnn_version": CUDNN}.items():
         journal.set_item(module, name, value)
+    limit = ContextProp(  # type: ignore[no-untyped-call]
+        lambda: torch._C._cuda_get_cudnn_benchmark_limit(),
+        lambda value: torch._C._cuda_set_cudnn_benchmark_limit(value),
+    )
+    journal.set_attribute(type(torch.backends.cudnn), "benchmark_limit", limit)
 
 
 def _version() -> tuple[int, int, int]:
@@ -108,6 +114,18 @@ def _setting(getter: str, setter: str, value: Any) -> dict[str, Any]:
         kept[0] = value
 
     return {getter: lambda: kept[0], setter: change}
+
+
+def _benchmark_limit() -> dict[str, Any]:
+    getter, setter = "_cuda_get_cudnn_benchmark_limit", "_cuda_set_cudnn_benchmark_limit"
+    functions = _setting(getter, setter, 10)
+
+    def change(limit: int) -> None:
+        if not isinstance(limit, int) or isinstance(limit, bool):
+            raise RuntimeError(f"set_benchmark_limit_cudnn expects an int, but got {type(limit).__name__}")
+        functions[setter](limit)
+
+    return {getter: functions[getter], setter: change}
 
 
 def _workspace(library: str, default: Any) -> dict[str, Any]:

@@ -36,7 +36,8 @@ def names(machine: Machine) -> dict[str, Any]:
         "_cuda_cudaCachingAllocator_enable": native.set_caching,
         "_cuda_lock_mutex": _free_mutex.acquire,
         "_cuda_unlock_mutex": _free_mutex.release,
-        "_cuda_CUDAAllocator": type("_cuda_CUDAAllocator", (), {}),
+        "_cuda_CUDAAllocator": _cuda_CUDAAllocator,
+        "_cuda_getAllocator": _cuda_CUDAAllocator,
         "_cuda_CUDAAllocator_AllocatorState": native.PoolState,
         **_settings(),
         **_host(native),
@@ -110,6 +111,10 @@ def _tensors(native: Any) -> dict[str, Any]:
     }
 
 
+class _cuda_CUDAAllocator:
+    """``torch._C._cuda_CUDAAllocator``: an allocator of a device's memory, here the only one."""
+
+
 class MemPool(pools.MemPool):
     """``torch._C._MemPool``: a pool of one device's memory."""
 
@@ -120,6 +125,8 @@ class MemPool(pools.MemPool):
         use_on_oom: bool = False,
         no_split: bool = False,
     ) -> None:
+        if not isinstance(allocator, (_cuda_CUDAAllocator, type(None))):
+            raise TypeError(f"__init__(): incompatible constructor arguments. Invoked with: {allocator!r}")
         super().__init__(allocator, use_on_oom, no_split)
 
 

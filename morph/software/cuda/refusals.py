@@ -12,7 +12,6 @@ _TUNING = "it has no choice of matrix products to tune"
 REASONS = {
     "_cuda_changeCurrentAllocator": _ALLOCATOR,
     "_cuda_customAllocator": _ALLOCATOR,
-    "_cuda_getAllocator": _ALLOCATOR,
     "_cuda_getCurrentSolverHandle": "there is no cuSOLVER behind it",
     "_nccl_init_rank": "use nccl of torch.distributed",
     "_cuda_record_untuned_enable": _TUNING,

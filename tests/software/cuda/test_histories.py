@@ -39,6 +39,54 @@ def test_events_and_blocks_have_the_frames_that_led_to_them() -> None:
     assert torch.cuda.memory._snapshot()["device_traces"] == [[], []]
 
 
+def test_events_of_blocks_have_the_bytes_that_were_asked_for() -> None:
+    record(context=None)
+    try:
+        torch.empty(1000, device="cuda", dtype=torch.uint8)
+        events = torch.cuda.memory._snapshot()["device_traces"][0]
+    finally:
+        torch.cuda.memory._record_memory_history(None)
+    assert [event["size"] for event in events if event["action"] != "segment_alloc"] == [1000] * 3
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ({"enabled": "foo"}, "expected state to be 'state', 'all', or None"),
+        ({"context": "foo"}, "expected context to be 'state', 'alloc', 'all', or None"),
+        ({"stacks": "cpp"}, "expected stacks to be 'python', or 'all'"),
+    ],
+)
+def test_a_history_is_of_known_parts(option: dict[str, str], words: str) -> None:
+    with pytest.raises(RuntimeError, match=f"^{words}"):
+        torch.cuda.memory._record_memory_history(**option)
+
+
+def test_the_allocator_is_chosen_before_torch_starts() -> None:
+    torch._C._accelerator_setAllocatorSettings("backend:native")
+    words = "allocator backend parsed at load time, cudaMallocAsync != native"
+    with pytest.raises(RuntimeError, match=words):
+        torch._C._accelerator_setAllocatorSettings("backend:cudaMallocAsync")
+
+
+def test_a_pool_is_of_an_allocator() -> None:
+    assert type(torch.cuda.memory._get_current_allocator()).__name__ == "_CUDAAllocator"
+    with pytest.raises(TypeError, match="incompatible constructor arguments"):
+        torch.cuda.MemPool(3)
+
+
+def test_a_pool_is_not_used_within_itself() -> None:
+    pool = torch.cuda.MemPool()
+    words = "^beginAllocateToPool: already recording to mempool_id"
+    with (
+        torch.cuda.use_mem_pool(pool),
+        pytest.raises(RuntimeError, match=words),
+        torch.cuda.use_mem_pool(pool),
+    ):
+        pass
+    assert pool.use_count() == 2  # the beginning that failed has counted
+
+
 def test_events_carry_what_the_program_says_of_them() -> None:
     record(context=None, skip_actions=["free_requested"])
     try:
@@ -93,11 +141,16 @@ def test_libraries_are_chosen_and_their_settings_kept() -> None:
     torch.backends.cuda.preferred_linalg_library("default")
     torch.backends.cuda.preferred_blas_library("cublaslt")
     torch.backends.cuda.preferred_blas_library("default")
-    torch.backends.cudnn.benchmark_limit, before = 4, torch.backends.cudnn.benchmark_limit
+    assert torch.backends.cudnn.benchmark_limit == 10
+    torch.backends.cudnn.benchmark_limit = 4
     assert torch.backends.cudnn.benchmark_limit == 4
-    torch.backends.cudnn.benchmark_limit = before
+    with pytest.raises(RuntimeError, match="^set_benchmark_limit_cudnn expects an int, but got str"):
+        torch.backends.cudnn.benchmark_limit = "x"
+    torch.backends.cudnn.benchmark_limit = 10
     torch.backends.cuda.cufft_plan_cache[1].max_size = 11
     assert torch.backends.cuda.cufft_plan_cache[1].max_size == 11
+    with pytest.raises(RuntimeError, match="^cuFFT plan cache size must be non-negative, but got -1"):
+        torch.backends.cuda.cufft_plan_cache[1].max_size = -1
 
 
 SEEN = """
@@ -134,6 +187,15 @@ def test_waits_for_all_streams_are_counted() -> None:
     assert waits() == [count + 1 for count in before]
     torch.cuda.reset_accumulated_memory_stats(1)
     assert waits() == [before[0] + 1, 0]
+    stats = torch.cuda.memory_stats(1)
+    assert stats["num_device_alloc"] == stats["num_device_free"] == 0
+
+
+def test_figures_are_of_a_device_by_its_number() -> None:
+    torch.cuda.init()
+    for action in (torch.cuda.memory_allocated, torch.cuda.reset_peak_memory_stats):
+        with pytest.raises(RuntimeError, match="^Invalid device argument -1: did you call init"):
+            action(-1)
 
 
 def test_memory_that_another_stream_uses_is_given_back_but_active() -> None:
@@ -153,10 +215,26 @@ def test_memory_that_another_stream_uses_is_given_back_but_active() -> None:
     del tensor
     assert held() == [before[0], before[1] + 1024, before[2] + 1000]
     blocks = [block for segment in torch.cuda.memory_snapshot() for block in segment["blocks"]]
-    assert [block["state"] for block in blocks if block["address"] == address] == ["active_awaiting_free"]
+    assert [block["state"] for block in blocks if block["address"] == address] == ["active_pending_free"]
     side.synchronize()
     torch.empty(1, device="cuda")
     assert held() == before
+
+
+def test_memory_of_an_idle_stream_is_taken_back_by_the_next_allocation() -> None:
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_stats()["active_bytes.all.current"]
+    tensor, side = torch.empty(1000, device="cuda", dtype=torch.uint8), torch.cuda.Stream()
+    tensor.record_stream(torch.cuda.current_stream())  # its own
+    del tensor
+    assert torch.cuda.memory_stats()["active_bytes.all.current"] == before
+    tensor = torch.empty(1000, device="cuda", dtype=torch.uint8)
+    tensor.record_stream(side)
+    address = tensor.data_ptr()
+    del tensor
+    assert torch.cuda.memory_stats()["active_bytes.all.current"] == before + 1024
+    assert torch.empty(1000, device="cuda", dtype=torch.uint8).data_ptr() == address
+    assert torch.cuda.memory_stats()["active_bytes.all.current"] == before
 
 
 def test_memory_is_given_back_once() -> None:

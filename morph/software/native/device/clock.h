@@ -29,6 +29,7 @@ bool is_watched();                              // whether a wait of the host ha
 void use_on(const void* block, c10::Stream stream);
 bool keep_while_used(void* block);    // whether a freed block has to wait
 std::vector<void*> no_longer_used();  // the blocks that need not wait any more
+void wait_for_uses();                 // of all blocks that wait
 
 // Devices that this process has used: on a GPU they have a context then.
 void open_context(c10::DeviceIndex index);

@@ -161,6 +161,7 @@ struct CUDAHooks final : Hooks<at::CUDAHooksInterface> {
   c10::Allocator* getCUDADeviceAllocator() const override { return allocator(); }
   int64_t cuFFTGetPlanCacheMaxSize(DeviceIndex index) const override { return plans().at(size_t(checked(index))); }
   void cuFFTSetPlanCacheMaxSize(DeviceIndex index, int64_t size) const override {
+    TORCH_CHECK(size >= 0, "cuFFT plan cache size must be non-negative, but got ", size);
     plans().at(size_t(checked(index))) = size;
   }
   int64_t cuFFTGetPlanCacheSize(DeviceIndex) const override { return 0; }  // no plan is made

@@ -1,5 +1,5 @@
-// Memory that work of other streams than its own still uses when it is given back: torch's record_stream. It is
-// free again when those streams are idle.
+// Memory that another stream than its own has used when it is given back: torch's record_stream. It is free again at
+// the first allocation after that stream's work, as on CUDA, where the allocation asks for the events of the uses.
 #include "device/clock.h"
 
 #include <atomic>
@@ -15,13 +15,9 @@ std::unordered_map<const void*, std::vector<c10::Stream>>& users =
 std::vector<std::pair<void*, Clock::time_point>>& given_back = *new std::vector<std::pair<void*, Clock::time_point>>;
 std::atomic<bool> any_users{false}, any_given_back{false};
 
-Clock::time_point last_use(const void* block) {
-  auto found = users.find(block);
-  if (found == users.end()) return {};
+Clock::time_point last_use(const std::vector<c10::Stream>& streams) {
   Clock::time_point last{};
-  for (c10::Stream stream : found->second) last = std::max(last, idle_at(stream));
-  users.erase(found);
-  any_users = !users.empty();
+  for (c10::Stream stream : streams) last = std::max(last, idle_at(stream));
   return last;
 }
 
@@ -36,9 +32,11 @@ void use_on(const void* block, c10::Stream stream) {
 bool keep_while_used(void* block) {
   if (!any_users) return false;
   std::lock_guard<std::mutex> lock(counted);
-  Clock::time_point last = last_use(block);
-  if (is_past(last)) return false;
-  given_back.emplace_back(block, last);
+  auto found = users.find(block);
+  if (found == users.end()) return false;
+  given_back.emplace_back(block, last_use(found->second));
+  users.erase(found);
+  any_users = !users.empty();
   any_given_back = true;
   return true;
 }
@@ -54,6 +52,15 @@ std::vector<void*> no_longer_used() {
   }
   any_given_back = !given_back.empty();
   return idle;
+}
+
+void wait_for_uses() {
+  Clock::time_point last{};
+  {
+    std::lock_guard<std::mutex> lock(counted);
+    for (const auto& [block, time] : given_back) last = std::max(last, time);
+  }
+  wait_until(last);
 }
 
 }  // namespace software

@@ -5,6 +5,9 @@
 #if __has_include(<c10/core/AllocatorConfig.h>)  // torch 2.9
 #include <c10/core/AllocatorConfig.h>
 
+#include <cstdlib>
+#include <cstring>
+
 namespace software {
 namespace {
 
@@ -12,16 +15,31 @@ using c10::CachingAllocator::AcceleratorAllocatorConfig;
 using c10::CachingAllocator::ConfigTokenizer;
 constexpr size_t kMostThreads = 128;
 
+// The backend is chosen once, by the environment.
+const char* backend() {
+  for (const char* name : {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"}) {
+    const char* text = std::getenv(name);
+    if (text && std::strstr(text, "cudaMallocAsync")) return "cudaMallocAsync";
+  }
+  return "native";
+}
+
+void check_threads(size_t threads) {
+  TORCH_CHECK_VALUE(threads && !(threads & (threads - 1)), "Number of register threads has to be power of 2, got ", threads);
+  TORCH_CHECK_VALUE(threads <= kMostThreads, "Number of register threads should be less than or equal to ", kMostThreads,
+                    ", got ", threads);
+}
+
 void check(const std::string& key, const ConfigTokenizer& tokens, size_t value) {
   if (key == "backend") {
     bool known = tokens[value] == "native" || tokens[value] == "cudaMallocAsync";
     TORCH_CHECK_VALUE(known, "Unknown allocator backend, options are native and cudaMallocAsync");
+    TORCH_CHECK(tokens[value] == backend(), "Allocator backend parsed at runtime != allocator backend parsed at load time, ",
+                tokens[value], " != ", backend());
   } else if (key == "pinned_num_register_threads") {
-    size_t threads = tokens.toSizeT(value);
-    TORCH_CHECK_VALUE(threads && !(threads & (threads - 1)) && threads <= kMostThreads,
-                      "Number of register threads has to be power of 2 and at most ", kMostThreads, ", got ", threads);
+    check_threads(tokens.toSizeT(value));
   } else if (key == "pinned_reserve_segment_size_mb") {
-    tokens.toSizeT(value);
+    TORCH_CHECK_VALUE(tokens.toSizeT(value) > 0, "Pinned reserve segment size has to be greater than 0");
   } else {
     tokens.toBool(value);
   }

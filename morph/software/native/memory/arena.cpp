@@ -69,7 +69,7 @@ void Arena::let_wait(Block* block) {
 }
 
 void Arena::make_used(Block* block, size_t requested) {
-  note("alloc", block->start, block->size, block->segment->stream, block->segment->pool);
+  note("alloc", block->start, requested, block->segment->stream, block->segment->pool);
   block->used = true;
   block->requested = requested;
   count_allocated(block, +1);
@@ -78,13 +78,13 @@ void Arena::make_used(Block* block, size_t requested) {
 
 void Arena::stop_counting(Block* block) {
   count_allocated(block, -1);
-  note("free_requested", block->start, block->size, block->segment->stream, block->segment->pool);
+  note("free_requested", block->start, block->requested, block->segment->stream, block->segment->pool);
 }
 
 void Arena::make_free(Block* block) {
   if (!block->awaited) stop_counting(block);
   count_active(block, -1);
-  note("free_completed", block->start, block->size, block->segment->stream, block->segment->pool);
+  note("free_completed", block->start, block->requested, block->segment->stream, block->segment->pool);
   block->used = block->awaited = false;
   if (Block* left = block->before; left && !left->used) block = join(left, block, left);
   if (Block* right = block->after; right && !right->used) block = join(block, right, right);
@@ -329,6 +329,7 @@ void Arena::reset_totals() {
   for (StatArray* array : all_stats())
     for (auto& stat : *array) stat.reset_accumulated();
   stats_.num_alloc_retries = stats_.num_ooms = releases_ = 0;
+  stats_.num_device_alloc = stats_.num_device_free = 0;
 }
 
 void Arena::list(std::vector<SegmentView>& into) {

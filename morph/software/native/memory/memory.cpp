@@ -32,10 +32,14 @@ void report_refused(DeviceIndex index, size_t bytes) {
                                    size_t(figures.reserved_bytes[0].current), device(index));
 }
 
+void free_unused() {
+  for (void* pointer : no_longer_used()) free_device_memory(pointer);
+}
+
 void* take(DeviceIndex index, size_t bytes) {
   constexpr size_t most = size_t(1) << 60;
   open_context(index);
-  for (void* pointer : no_longer_used()) free_device_memory(pointer);
+  free_unused();
   Remembered with(true);
   TORCH_CHECK_WITH(OutOfMemoryError, bytes < most || settings().type != c10::DeviceType::CUDA, settings().title,
                    " out of memory. Tried to allocate more than 1EB memory.");
@@ -69,11 +73,14 @@ struct Allocator final : DeviceAllocator {
 
   bool initialized() override { return true; }
   void emptyCache(MempoolId_t) override {
+    wait_for_uses();
+    free_unused();
     Remembered with(false);
     for (auto& each : arenas) each->release_cached();
   }
   void recordStream(const c10::DataPtr& data, c10::Stream stream) override {
-    if (data.get()) use_on(data.get(), stream);
+    const Segment* segment = segment_of(data.get());
+    if (segment && !(segment->stream == stream.id() && segment->device == stream.device_index())) use_on(data.get(), stream);
   }
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(DeviceIndex index) override { return arena(index).stats(); }
   void resetAccumulatedStats(DeviceIndex index) override { arena(index).reset_totals(); }

@@ -41,6 +41,9 @@ void begin_pool(c10::DeviceIndex index, MempoolId_t pool, Reach reach) {
   index = checked(index);
   hold_pool(index, pool);
   std::lock_guard<std::mutex> lock(routes_mutex);
+  auto is_same = [&](const Route& route) { return route.device == index && route.pool == pool; };
+  bool again = settings().type == c10::DeviceType::CUDA && std::any_of(routes.begin(), routes.end(), is_same);
+  TORCH_CHECK(!again, "beginAllocateToPool: already recording to mempool_id");
   routes.push_back({index, pool, reach, current_stream(index).id(), std::this_thread::get_id()});
   any_routes = true;
 }

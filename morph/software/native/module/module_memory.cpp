@@ -27,8 +27,15 @@ py::dict stats_dict(const c10::CachingAllocator::StatArray& stats) {
   return all;
 }
 
+// CUDA's allocator takes no -1 for the current device.
+c10::DeviceIndex with_memory(int index) {
+  bool exists = index >= 0 && index < settings().count;
+  TORCH_CHECK(exists || settings().type != c10::DeviceType::CUDA, "Invalid device argument ", index, ": did you call init?");
+  return checked(index_of(index));
+}
+
 py::dict memory_stats(int index) {
-  auto stats = allocator()->getDeviceStats(checked(c10::DeviceIndex(index)));
+  auto stats = allocator()->getDeviceStats(with_memory(index));
   py::dict all;
   all["allocation"] = stats_dict(stats.allocation), all["segment"] = stats_dict(stats.segment);
   all["active"] = stats_dict(stats.active), all["inactive_split"] = stats_dict(stats.inactive_split);
@@ -83,7 +90,7 @@ py::list block_rows(const SegmentView& segment, Rows& rows) {
   for (auto& block : segment.blocks) {
     py::dict row;
     row["address"] = block.address, row["size"] = block.size, row["requested_size"] = block.requested;
-    row["state"] = block.awaited ? "active_awaiting_free" : block.used ? "active_allocated" : "inactive";
+    row["state"] = block.awaited ? "active_pending_free" : block.used ? "active_allocated" : "inactive";
     rows.add(row, block.used ? context_of(pointer(block.address)) : nullptr, true);
     blocks.append(row);
   }
@@ -204,8 +211,8 @@ void bind_memory(py::module& module) {
   using NoGil = py::call_guard<py::gil_scoped_release>;
   module.def("memory_stats", &memory_stats);
   module.def("empty_cache", [] { allocator()->emptyCache(); }, NoGil());
-  module.def("reset_peak_memory_stats", [](int index) { allocator()->resetPeakStats(index_of(index)); });
-  module.def("reset_accumulated_memory_stats", [](int index) { allocator()->resetAccumulatedStats(index_of(index)); });
+  module.def("reset_peak_memory_stats", [](int index) { allocator()->resetPeakStats(with_memory(index)); });
+  module.def("reset_accumulated_memory_stats", [](int index) { allocator()->resetAccumulatedStats(with_memory(index)); });
   module.def("mem_get_info", [](int index) { return allocator()->getMemoryInfo(index_of(index)); });
   module.def("memory_fraction", [](int index) { return memory_fraction(index_of(index)); });
   module.def("set_caching", &set_caching);
