@@ -50,8 +50,30 @@ def test_copies(name: str) -> None:
     assert {name, "cudaMemcpyAsync"} <= keys(profiled(lambda: COPIES[name](x)))
 
 
+def test_a_copy_has_its_bytes(tmp_path: pathlib.Path) -> None:
+    profiled(torch.ones(4, device="cuda").cpu).export_chrome_trace(str(tmp_path / "trace"))
+    events = json.loads((tmp_path / "trace").read_text())["traceEvents"]
+    assert [event["args"]["bytes"] for event in events if event.get("cat") == "gpu_memcpy"] == [16]
+
+
+CHANGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "type": torch.Tensor.half,
+    "order": torch.Tensor.t,
+    "size": lambda x: x[:1].expand(8, 8),
+}
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_a_copy_that_changes_something_is_a_kernel(what: str) -> None:
+    given = CHANGED[what](torch.ones(8, 8, device="cuda"))
+    into = torch.zeros(8, 8, device="cuda")
+    found = keys(profiled(lambda: into.copy_(given)))
+    assert {"morph::kernel<copy_>", "cudaLaunchKernel"} <= found
+    assert "Memcpy DtoD (Device -> Device)" not in found
+
+
 def test_an_item_is_copied_to_the_host() -> None:
-    assert "Memcpy DtoH (Device -> Pageable)" in keys(profiled(torch.ones(1, device="cuda").item))
+    assert "Memcpy DtoH (Device -> Pinned)" in keys(profiled(torch.ones(1, device="cuda").item))
 
 
 def test_a_range_spans_what_it_started() -> None:
@@ -99,8 +121,8 @@ def test_calls_for_events_and_memory() -> None:
         event.query()
         side.query()
 
-    wanted = {"cudaMalloc", "cudaFree", "cudaEventRecord", "cudaStreamWaitEvent", "cudaEventSynchronize"}
-    assert wanted | {"cudaEventQuery", "cudaStreamQuery"} <= keys(profiled(calls))
+    wanted = {"cudaMalloc", "cudaFree", "cudaEventRecordWithFlags", "cudaEventSynchronize"}
+    assert wanted | {"cudaStreamWaitEvent", "cudaEventQuery", "cudaStreamQuery"} <= keys(profiled(calls))
 
 
 def test_the_device_alone() -> None:
@@ -115,7 +137,7 @@ def test_the_host_alone() -> None:
     x = torch.ones(4, device="cuda")
     with profile(activities=[ProfilerActivity.CPU]) as profiler:
         x.add(1)
-    assert "aten::add" in keys(profiler)
+    assert {"aten::add", "cudaLaunchKernel"} <= keys(profiler)
     assert "morph::kernel<add>" not in keys(profiler)
 
 

@@ -19,15 +19,16 @@ inline thread_local bool in_replay = false;  // one call launches all kernels of
 
 // kineto.cpp
 int64_t trace_time();                                                       // nanoseconds, as the profiler counts them
-void record_work(Activity kind, std::string name, c10::Stream on, int64_t began);  // and the call that started it
+void record_work(Activity kind, std::string name, c10::Stream on, int64_t began,
+                 size_t bytes = 0);  // and the call that started it
 void record_call(const char* name, int64_t began);
 bool install_kineto();  // false where torch's profiler takes no activities of others
 
 // Records a copy, from here to the end of the block.
 class RecordedCopy {
  public:
-  RecordedCopy(const at::Tensor& source, const at::Tensor& target)
-      : source_(source), target_(target), began_(is_profiled() ? trace_time() : 0) {}
+  RecordedCopy(const at::Tensor& source, const at::Tensor& target, const char* host = nullptr)
+      : source_(source), target_(target), host_(host), began_(is_profiled() ? trace_time() : 0) {}
   ~RecordedCopy() {
     if (began_) [[unlikely]] record();
   }
@@ -38,6 +39,7 @@ class RecordedCopy {
   void record() const;
 
   const at::Tensor &source_, &target_;
+  const char* host_;  // what memory the host's side is on CUDA, if not as here
   const int64_t began_;
 };
 

@@ -26,6 +26,7 @@ struct ProfiledEvent {
   uint64_t caller, range;  // correlations of the operator, and of the record_function around it; 0: none
   int32_t thread;
   bool replayed;
+  size_t bytes;  // of a copy
 };
 
 std::mutex profiled_events_mutex;
@@ -34,16 +35,27 @@ thread_local std::vector<uint64_t> calling_operators, open_ranges;
 
 }  // namespace
 
+// What CUDA copies by a kernel instead.
+static bool is_changed(const at::Tensor& source, const at::Tensor& target) {
+  if (source.is_cpu() || target.is_cpu()) return false;
+  bool laid_out_alike = source.is_contiguous() ? target.is_contiguous()
+                                               : source.strides() == target.strides() && source.is_non_overlapping_and_dense();
+  return source.dtype() != target.dtype() || source.sizes() != target.sizes() || !laid_out_alike ||
+         source.is_conj() != target.is_conj() || source.is_neg() != target.is_neg();
+}
+
 // As CUPTI names it: "Memcpy DtoH (Device -> Pageable)".
 void RecordedCopy::record() const {
+  if (is_changed(source_, target_))
+    return record_work(Activity::kKernel, "morph::kernel<copy_>", current_stream(target_.device().index()), began_);
   auto is_host = [](const at::Tensor& tensor) { return tensor.device().is_cpu(); };
   auto memory = [&](const at::Tensor& tensor) {
-    return !is_host(tensor) ? "Device" : is_pinned(tensor.storage().data()) ? "Pinned" : "Pageable";
+    return !is_host(tensor) ? "Device" : host_ ? host_ : is_pinned(tensor.storage().data()) ? "Pinned" : "Pageable";
   };
   std::string name = c10::str("Memcpy ", is_host(source_) ? "H" : "D", "to", is_host(target_) ? "H" : "D", " (",
                               memory(source_), " -> ", memory(target_), ")");
   c10::DeviceIndex index = (is_host(target_) ? source_ : target_).device().index();
-  record_work(Activity::kCopy, std::move(name), current_stream(index), began_);
+  record_work(Activity::kCopy, std::move(name), current_stream(index), began_, target_.nbytes());
 }
 
 int64_t trace_time() {
@@ -73,7 +85,7 @@ const char* starter(Activity kind) { return kind == Activity::kKernel ? "cudaLau
 // Turns the events of one recording into Kineto's activities.
 class KinetoSession final : public libkineto::IActivityProfilerSession {
  public:
-  explicit KinetoSession(bool with_waits) : with_waits_(with_waits) {}
+  KinetoSession(bool with_work, bool with_waits) : with_work_(with_work), with_waits_(with_waits) {}
   void start() override {
     std::lock_guard<std::mutex> lock(profiled_events_mutex);
     profiled_events.clear();
@@ -99,6 +111,7 @@ class KinetoSession final : public libkineto::IActivityProfilerSession {
         if (with_waits_) describe_wait(event, caller);
         continue;
       }
+      if (!with_work_) continue;
       describe_work(event, caller);
       if (event.range) extend_range(event);
     }
@@ -161,6 +174,7 @@ class KinetoSession final : public libkineto::IActivityProfilerSession {
     work.resource = int32_t(event.stream.id());
     work.addMetadata("device", work.device);
     work.addMetadata("stream", work.resource);
+    if (!kernel) work.addMetadata("bytes", event.bytes);
   }
 
   // As CUPTI's records of synchronization, which enable_cuda_sync_events of torch's profiler asks for.
@@ -186,7 +200,7 @@ class KinetoSession final : public libkineto::IActivityProfilerSession {
     shown.flow.type = 0;
   }
 
-  const bool with_waits_;
+  const bool with_work_, with_waits_;
   std::vector<ProfiledEvent> recorded_;
   std::map<Place, ProfiledEvent> ranges_;
   std::unique_ptr<libkineto::CpuTraceBuffer> buffer_ = std::make_unique<libkineto::CpuTraceBuffer>();
@@ -201,8 +215,10 @@ class KinetoProfiler final : public libkineto::IActivityProfiler {
   const std::set<ActivityType>& availableActivities() const override { return types_; }
   std::unique_ptr<libkineto::IActivityProfilerSession> configure(const std::set<ActivityType>& wanted,
                                                                  const libkineto::Config&) override {
-    if (!wanted.count(ActivityType::CONCURRENT_KERNEL)) return nullptr;
-    return std::make_unique<KinetoSession>(wanted.count(ActivityType::CUDA_SYNC) > 0);
+    // a profile of the host alone has the calls of the runtime
+    bool with_work = wanted.count(ActivityType::CONCURRENT_KERNEL) > 0;
+    if (!with_work && !wanted.count(ActivityType::CUDA_RUNTIME)) return nullptr;
+    return std::make_unique<KinetoSession>(with_work, wanted.count(ActivityType::CUDA_SYNC) > 0);
   }
   std::unique_ptr<libkineto::IActivityProfilerSession> configure(int64_t, int64_t, const std::set<ActivityType>& wanted,
                                                                  const libkineto::Config& config) override {
@@ -218,11 +234,11 @@ class KinetoProfiler final : public libkineto::IActivityProfiler {
 
 }  // namespace
 
-void record_work(Activity kind, std::string name, c10::Stream on, int64_t began) {
-  keep_event({kind, std::move(name), on, began, 0, 0, 0, 0, false});
+void record_work(Activity kind, std::string name, c10::Stream on, int64_t began, size_t bytes) {
+  keep_event({kind, std::move(name), on, began, 0, 0, 0, 0, false, bytes});
 }
 void record_call(const char* name, int64_t began) {
-  keep_event({Activity::kCall, name, current_stream(current_device()), began, 0, 0, 0, 0, false});
+  keep_event({Activity::kCall, name, current_stream(current_device()), began, 0, 0, 0, 0, false, 0});
 }
 bool install_kineto() {
   // a build for CUDA asks NVIDIA's CUPTI for the same activities
@@ -233,7 +249,7 @@ bool install_kineto() {
 
 #else
 
-void record_work(Activity, std::string, c10::Stream, int64_t) {}
+void record_work(Activity, std::string, c10::Stream, int64_t, size_t) {}
 void record_call(const char*, int64_t) {}
 bool install_kineto() { return false; }
 

@@ -1,5 +1,6 @@
 // Device guard, streams and events.
 #include "device/activities.h"
+#include "device/assertions.h"
 #include "device/captures.h"
 #include "device/clock.h"
 #include "device/errors.h"
@@ -92,6 +93,7 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
   }
   bool queryStream(const Stream& which) const override {
     RecordedCall recorded("cudaStreamQuery");
+    refuse_if_lost();
     refuse_if_captured(which);
     refuse_unsafe_call();
     return is_past(idle_at(which));
@@ -99,7 +101,7 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
   void synchronizeStream(const Stream& which) const override { wait_for(which); }
 
   void record(void** event, const Stream& which, const DeviceIndex, const c10::EventFlag) const override {
-    RecordedCall recorded_call("cudaEventRecord");
+    RecordedCall recorded_call("cudaEventRecordWithFlags");
     open_context(which.device_index());
     if (!*event) {
       *event = new Event;
@@ -119,12 +121,14 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
   }
   bool queryEvent(void* event) const override {
     RecordedCall recorded("cudaEventQuery");
+    refuse_if_lost();
     refuse_captured_event(event);
     refuse_unsafe_call();
     return is_past(time_of(event));
   }
   void synchronizeEvent(void* event) const override {
     RecordedCall recorded("cudaEventSynchronize");
+    refuse_if_lost();
     refuse_captured_event(event);
     refuse_unsafe_call();
     if (event) trace(&Table::trace_gpu_event_synchronization, event);

@@ -178,7 +178,7 @@ Tensor copy_from_and_resize(const Tensor& source, const Tensor& target) {
 at::Scalar read_scalar(const Tensor& self) {
   wait_for_copy(self.device().index());
   Tensor host = readable_host_view(self);
-  RecordedCopy recorded(self, host);
+  RecordedCopy recorded(self, host, "Pinned");
   return at::_local_scalar_dense(host);
 }
 
