@@ -10,17 +10,23 @@ class Status:
 
     Args:
         value: The code; 0 is ``Status.success``.
+
+    Raises:
+        TypeError: If that is no code.
     """
 
     success: ClassVar[Status]
+    __members__: ClassVar[dict[str, Status]]
 
     def __init__(self, value: SupportsInt) -> None:
+        if not isinstance(value, SupportsInt) or int(value) < 0:
+            raise TypeError(f"__init__(): incompatible constructor arguments. Invoked with: {value!r}")
         self.value = int(value)
 
     @property
     def name(self) -> str:
-        """``"success"``, or the code."""
-        return "success" if self.value == 0 else f"error_{self.value}"
+        """``"success"``; the binding names no other code."""
+        return "success" if self.value == 0 else "???"
 
     def __int__(self) -> int:
         return self.value
@@ -38,3 +44,4 @@ class Status:
 
 
 Status.success = Status(0)
+Status.__members__ = {"success": Status.success}

@@ -12,9 +12,10 @@ import uuid
 from typing import Any
 
 from morph.software import visible
-from morph.software.machine import started
+from morph.software.machine import Machine, started
 
 MIB = 1 << 20
+_known: dict[tuple[str, int, int], DeviceProperties] = {}  # by vendor, memory and number
 _INFORMATION = pathlib.Path("/proc/cpuinfo")
 _PROCESSORS = pathlib.Path("/sys/devices/system/cpu")
 
@@ -94,6 +95,13 @@ def of_device(index: int) -> DeviceProperties:
 def of_number(number: int) -> DeviceProperties:
     """Return the properties of a device by its number in the machine, which this process need not see."""
     machine = started()
+    key = machine.facts.name, machine.memory, number
+    if key not in _known:
+        _known[key] = _made(machine, number)
+    return _known[key]
+
+
+def _made(machine: Machine, number: int) -> DeviceProperties:
     identity = visible.identity(machine.facts.name, number)
     own: dict[str, Any] = {"total_memory": machine.memory, "uuid": identity, "pci_bus_id": number}
     return DeviceProperties(**(_processor() if machine.facts.software else MI300X), **own)

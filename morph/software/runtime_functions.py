@@ -16,7 +16,7 @@ def functions(prefix: str) -> dict[str, Any]:
     """Return the functions by the vendor's names for them: ``musaHostRegister``, with the prefix ``musa``."""
     by_name = {
         "Error": Status,
-        "GetErrorString": error_string,
+        "GetErrorString": status_string,
         "HostRegister": host_register,
         "HostUnregister": host_unregister,
         "StreamCreate": stream_create,
@@ -26,7 +26,14 @@ def functions(prefix: str) -> dict[str, Any]:
     return {f"{prefix}{name}": function for name, function in by_name.items()}
 
 
-def error_string(error: int) -> str:
+def status_string(error: Status) -> str:
+    """Return what a status means; a number is none, as in torch's binding."""
+    if not isinstance(error, Status):
+        raise TypeError(f"GetErrorString(): incompatible function arguments. Invoked with: {error!r}")
+    return error_string(error)
+
+
+def error_string(error: int | Status) -> str:
     """Return what a status code means."""
     return str(started().native.error_text(int(error)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -117,6 +118,26 @@ def test_all_reduce_writes_to_outputs_and_leaves_inputs() -> None:
     nccl.all_reduce(tensors, outputs)
     assert [each.item() for each in outputs] == [3.0, 3.0]
     assert [each.item() for each in tensors] == [1.0, 2.0]
+
+
+WRONG: dict[str, Callable[[], object]] = {
+    "input sequence can't be empty": lambda: nccl.all_reduce([]),
+    "inputs must be on unique devices": lambda: nccl.all_reduce([torch.ones(2, device="cuda")] * 2),
+    "input and output elements have to be cuda dense Tensors": lambda: nccl.broadcast([torch.ones(2)]),
+    "all inputs and outputs must be of the same Tensor dtype": lambda: nccl.all_reduce(
+        [torch.ones(2, device="cuda")], [torch.ones(2, device="cuda", dtype=torch.half)]
+    ),
+    "all inputs must have the same number of elements": lambda: nccl.reduce(
+        [*ranked(1.0)[:1], ranked(1.0, 2.0)[1]]
+    ),
+    "output must be of size input_size": lambda: nccl.all_gather(ranked(1.0), ranked(1.0)),
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_tensors_that_do_not_fit_are_refused(words: str) -> None:
+    with pytest.raises(RuntimeError, match=f"^{words}"):
+        WRONG[words]()
 
 
 def test_a_lone_tensor_is_an_error() -> None:

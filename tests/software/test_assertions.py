@@ -32,7 +32,10 @@ met = {
     "assert": lambda: torch._assert_async(x[0] > 2),
     "nan": gather_nan,
 }["WHICH"]
-for call in (met, lambda: x + 1, torch.cuda.synchronize, x.tolist, lambda: torch.ones(3).cuda()):
+stream, event = torch.cuda.current_stream(), torch.cuda.Event()
+event.record()
+waits = torch.cuda.synchronize, event.synchronize, event.query, stream.query
+for call in (met, lambda: x + 1, *waits, x.tolist, lambda: torch.ones(3).cuda(), torch.ones(3).pin_memory):
     try:
         call()
         print("went on")
@@ -81,7 +84,7 @@ print((torch.ones(2, device="cuda") + 1).tolist())
 @pytest.mark.parametrize("which", WORDS)
 def test_what_is_out_of_range_ends_the_context(machine: Platform, which: str) -> None:
     done = origin.run(machine, PROGRAM.replace("WHICH", which), morph=True)
-    assert done.stdout.splitlines() == [f"{TRIGGERED} {WORDS[which]}"] * 5
+    assert done.stdout.splitlines() == [f"{TRIGGERED} {WORDS[which]}"] * 9
 
 
 @pytest.mark.parametrize("machine", ["cpu"], indirect=True)

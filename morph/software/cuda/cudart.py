@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from types import ModuleType
-from typing import Any
+from typing import Any, SupportsInt
 
 from morph.base.status import Status
 from morph.software import runtime_functions
+
+NOT_FOLLOWED = -2  # the depth of ranges that no profiler of NVIDIA's follows: NVTX_NO_PUSH_POP_TRACKING
 
 
 def names() -> dict[str, Any]:
@@ -18,34 +19,35 @@ def names() -> dict[str, Any]:
     return {"_cudart": _module("_cudart", functions), "_nvtx": _module("_nvtx", _marks())}
 
 
+def _require(function: str, kind: Any, given: Any) -> None:
+    if not isinstance(given, kind):
+        raise TypeError(f"{function}(): incompatible function arguments. Invoked with: {given!r}")
+
+
 def _module(name: str, values: dict[str, Any]) -> ModuleType:
     module = ModuleType(f"torch._C.{name}")
     vars(module).update(values)
     return module
 
 
-class _Ranges(threading.local):
-    open = 0  # of this thread's ranges
-
-
 def _marks() -> dict[str, Any]:
-    """Return the functions that mark ranges; depths and numbers are as NVTX counts them."""
-    numbers, ranges = itertools.count(1), _Ranges()
+    """Return the functions that mark ranges, which no tool follows here."""
+    numbers = itertools.count(1)
 
     def push(message: str) -> int:
-        ranges.open += 1
-        return ranges.open - 1
+        _require("rangePushA", str, message)
+        return NOT_FOLLOWED
 
-    def pop() -> int:
-        ranges.open -= 1
-        return ranges.open
+    def start(message: str) -> int:
+        _require("rangeStartA", str, message)
+        return next(numbers)
 
     return {
         "rangePushA": push,
-        "rangePop": pop,
-        "rangeStartA": lambda message: next(numbers),
-        "rangeEnd": lambda number: None,
-        "markA": lambda message: None,
+        "rangePop": lambda: NOT_FOLLOWED,
+        "rangeStartA": start,
+        "rangeEnd": lambda number: _require("rangeEnd", SupportsInt, number),
+        "markA": lambda message: _require("markA", str, message),
         "deviceRangeStart": lambda message, stream: next(numbers),
         "deviceRangeEnd": lambda number, stream: None,
         "getVersionInt": lambda: 3,

@@ -7,9 +7,22 @@ import os
 import struct
 import weakref
 
-import torch
+from morph.software.machine import started
 
 _HANDLE, _TIME = struct.Struct("=qq48x"), struct.Struct("=q")  # a handle is as long as cudaIpcEventHandle_t
+_OWN, _NOT_MAPPED = 201, 205  # of cudaError_t
+
+
+def check_handle(handle: bytes) -> None:
+    """Check the length of what is given as a handle.
+
+    Raises:
+        RuntimeError: If it is too short or too long.
+    """
+    if len(handle) != _HANDLE.size:
+        raise RuntimeError(
+            f"cudaIpcEventHandle_t expects byte-like object of size {_HANDLE.size}, but got {len(handle)}"
+        )
 
 
 class SharedTime:
@@ -19,23 +32,29 @@ class SharedTime:
         handle: What :attr:`handle` is in the process that made the event.
 
     Raises:
-        RuntimeError: If the handle is too short or too long.
         torch.AcceleratorError: If that process has ended, or has no such event any more.
     """
 
     def __init__(self, handle: bytes) -> None:
-        if len(handle) != _HANDLE.size:
-            raise RuntimeError(
-                f"cudaIpcEventHandle expects byte-string of {_HANDLE.size} bytes, got {len(handle)}"
-            )
         self.handle = handle
         process, file = _HANDLE.unpack(handle)
         try:
             opened = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR)
-        except OSError as error:
-            raise torch.AcceleratorError("CUDA error: invalid resource handle") from error
+        except OSError:
+            started().native.refuse(_NOT_MAPPED)
         self._memory = mmap.mmap(opened, _TIME.size)
         os.close(opened)
+
+    @classmethod
+    def received(cls, handle: bytes) -> SharedTime:
+        """Open the time of an event of another process.
+
+        Raises:
+            torch.AcceleratorError: If the event is this process's own.
+        """
+        if _HANDLE.unpack(handle)[0] == os.getpid():
+            started().native.refuse(_OWN)
+        return cls(handle)
 
     @classmethod
     def made(cls) -> SharedTime:

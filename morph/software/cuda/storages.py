@@ -5,6 +5,7 @@ Only a build for CUDA makes, resizes and shares them (torch/csrc/StorageSharing.
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import Any
 
@@ -17,6 +18,7 @@ from morph.software.sharing import Place
 
 # as long as cudaIpcMemHandle_t; the receivers' counts are named like the file that torch's own are in
 _MEMORY, _COUNTERS = struct.Struct("=qqq40x"), struct.Struct("=qq")
+_OWN = 201  # of cudaError_t
 _new: Any = torch.UntypedStorage.__new__
 _resize: Any = torch.UntypedStorage.resize_
 
@@ -88,6 +90,8 @@ def opened(
 ) -> torch.UntypedStorage:
     """Implement ``_new_shared_cuda``: open the storage of another process."""
     process, file, segment = _MEMORY.unpack(handle)
+    if process == os.getpid():
+        started().native.refuse(_OWN)
     _, counts = _COUNTERS.unpack(counters)
     return sharing.open_shared(Place(process, file, segment, offset, counts, counter), size, device)
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import torch
 
 from morph.software import devices
-from morph.software.cuda.shared_events import SharedTime
+from morph.software.cuda.shared_events import SharedTime, check_handle
 from morph.software.machine import started
+
+INVALID_VALUE, INVALID_HANDLE = 1, 400  # of cudaError_t
+
+
+PLACE = "stream_id", "device_index", "device_type"
 
 
 class StreamBase(torch.Stream):
@@ -16,15 +22,16 @@ class StreamBase(torch.Stream):
 
     def __new__(cls, priority: int = 0, stream_ptr: int = 0, **place: int) -> StreamBase:
         """Make a stream on the current device, or wrap one given by its handle or its place."""
-        if place:
-            return super().__new__(cls, **place)
+        priority = operator.index(priority)
+        if any(place.values()) or place.keys() - PLACE:
+            return super().__new__(cls, **{**dict.fromkeys(PLACE, 0), **place})
         device = torch.device("cuda", devices.current_device())
         if stream_ptr:
+            if priority:
+                raise RuntimeError("Priority was explicitly set for a external stream")
             default = torch.accelerator.current_stream(device)
             where = {"device_index": device.index, "device_type": default.device_type}
             return super().__new__(cls, stream_id=stream_ptr, **where)
-        if priority > 0:
-            raise RuntimeError(f"Expected cuda stream priority to be less than or equal to 0, got {priority}")
         return super().__new__(cls, device, priority=priority)
 
     @property
@@ -62,21 +69,23 @@ class EventBase(torch.Event):
         interprocess: bool = False,
         external: bool = False,
     ) -> EventBase:
-        """Make an event on the current device.
+        """Make an event on the current device; CUDA's own is made when it is recorded."""
+        given = {"enable_timing": enable_timing, "blocking": blocking, "interprocess": interprocess}
+        options = {name: bool(operator.index(value)) for name, value in given.items()}
+        made = super().__new__(cls, torch.device("cuda", devices.current_device()), **options)
+        made._timed, made._between_processes = options["enable_timing"], options["interprocess"]
+        made._external = bool(operator.index(external))
+        return made
+
+    def record(self, stream: torch.Stream | None = None) -> None:
+        """Mark the end of a stream's work, which is on the device of the first that recorded it.
 
         Raises:
             torch.AcceleratorError: If it is for several processes and takes its time, which CUDA excludes.
         """
-        if interprocess and enable_timing:
-            raise torch.AcceleratorError("CUDA error: invalid argument")
-        options = {"enable_timing": enable_timing, "blocking": blocking, "interprocess": interprocess}
-        made = super().__new__(cls, torch.device("cuda", devices.current_device()), **options)
-        made._timed, made._between_processes, made._external = enable_timing, interprocess, external
-        return made
-
-    def record(self, stream: torch.Stream | None = None) -> None:
-        """Mark the end of a stream's work, which is on the device of the first that recorded it."""
-        stream = torch.accelerator.current_stream() if stream is None else stream
+        stream = torch.accelerator.current_stream() if stream is None else _checked(stream)
+        if self._timed and self._between_processes:
+            started().native.refuse(INVALID_VALUE)
         if self.event_id and self.device != stream.device:
             raise RuntimeError(
                 f"Event device {super().device.index} does not match recording stream's device "
@@ -90,8 +99,9 @@ class EventBase(torch.Event):
 
     def wait(self, stream: torch.Stream | None = None) -> None:
         """Make later work of a stream, the current one unless given, wait for this event."""
+        stream = torch.accelerator.current_stream() if stream is None else _checked(stream)
         self._follow()
-        super().wait(torch.accelerator.current_stream() if stream is None else stream)
+        super().wait(stream)
 
     def query(self) -> bool:
         """Return whether the event happened."""
@@ -111,17 +121,21 @@ class EventBase(torch.Event):
     @classmethod
     def from_ipc_handle(cls, device: torch.device, handle: bytes) -> EventBase:
         """Make the event from a handle of another process, whose records it follows."""
-        shared = SharedTime(handle)
-        with torch.cuda.device(device):
+        check_handle(handle)
+        place = torch.device(device)
+        if place.type != "cuda":
+            raise RuntimeError(f"Event can only be created on CUDA devices, but got device type {place.type}")
+        shared = SharedTime.received(handle)
+        with torch.cuda.device(place):
             made = cls(interprocess=True)
-            made.record(torch.accelerator.current_stream(device))
+            made.record(torch.accelerator.current_stream(place))
         made._shared = shared
         return made
 
     def ipc_handle(self) -> bytes:
         """Return the handle for another process."""
         if not self._between_processes:
-            raise torch.AcceleratorError("CUDA error: invalid argument")
+            started().native.refuse(INVALID_HANDLE)
         if not self.event_id:
             self.record(torch.accelerator.current_stream())
         if self._shared is None:
@@ -141,13 +155,25 @@ class EventBase(torch.Event):
 
     def elapsed_time(self, other: torch.Event) -> float:
         """Return the milliseconds from this event to another; both must have been made to measure time."""
-        if not (self._timed and getattr(other, "_timed", False)):
+        if not isinstance(other, EventBase):
+            raise RuntimeError("expected other to be a torch.cuda.Event object")
+        if not (self._timed and other._timed):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if not (self.event_id and other.event_id):
             raise ValueError("Both events must be recorded before calculating elapsed time.")
+        if not (self.query() and other.query()):
+            raise RuntimeError("Both events must be completed before calculating elapsed time.")
         if self.device != other.device:
-            raise torch.AcceleratorError("CUDA error: invalid resource handle")
+            started().native.refuse(INVALID_HANDLE)
         return float(started().native.elapsed_time(self.event_id, other.event_id))
+
+
+def _checked(stream: Any) -> torch.Stream:
+    if not isinstance(stream, torch.Stream):
+        raise RuntimeError("expected stream to be a torch.Stream or torch.cuda.Stream object")
+    if stream.device.type != "cuda":
+        raise RuntimeError("Expected stream_.device_type() == DeviceType::CUDA to be true, but got false.")
+    return stream
 
 
 def current(index: int) -> tuple[int, int, int]:

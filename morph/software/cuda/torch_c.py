@@ -69,7 +69,7 @@ def _devices(machine: Machine) -> dict[str, Any]:
         "_cuda_hasPrimaryContext": machine.native.has_context,
         "_cuda_canDeviceAccessPeer": devices.can_device_access_peer,
         "_cuda_synchronize": devices.synchronize,
-        "_cuda_sleep": devices._sleep,
+        "_cuda_sleep": sleep,
         "_cuda_set_sync_debug_mode": set_sync_debug_mode,
         "_cuda_get_sync_debug_mode": machine.native.watched_waits,
     }
@@ -110,6 +110,13 @@ def maybe_exchange_device(index: int) -> int:
     return exchange_device(index)
 
 
+def sleep(cycles: int) -> None:
+    """Implement ``torch._C._cuda_sleep``, whose argument is an ``int``."""
+    if not isinstance(cycles, int):
+        raise RuntimeError("torch.cuda._sleep(): expected 'int'")
+    devices._sleep(cycles)
+
+
 def set_sync_debug_mode(mode: int | str) -> None:
     """Implement ``torch._C._cuda_set_sync_debug_mode``: whether the host's waits warn or raise."""
     warnings.warn(
@@ -117,6 +124,8 @@ def set_sync_debug_mode(mode: int | str) -> None:
         "synchronizing operations",
         stacklevel=3,
     )
+    if not isinstance(mode, (int, str)):
+        raise RuntimeError("invalid argument to set_sync_debug_mode")
     level = WATCHED.get(mode, -1) if isinstance(mode, str) else mode
     if level not in WATCHED.values():
         raise RuntimeError("invalid value of debug_mode, expected one of 0,1,2")

@@ -210,6 +210,8 @@ def test_a_program_may_ask_which_kernels_take_its_tensors():
     assert asked(wide.half()) == [False, True, False]
     with pytest.warns(UserWarning, match="Expected query, key and value to all be of dtype"):
         asked(single, debug=True)
+    with pytest.warns(UserWarning, match="All tensors need to be on cuda device. Got query on device: cpu"):
+        assert not asked(half.cpu(), debug=True)[0]
     with sdpa_kernel(SDPBackend.MATH):
         assert asked(half) == [False, False, False]
 

@@ -23,7 +23,7 @@ def test_an_event_after_a_sleep_happens_later() -> None:
     end.record()
     assert not end.query()
     assert not torch.cuda.current_stream().query()
-    with pytest.raises(torch.AcceleratorError, match="CUDA error: device not ready"):
+    with pytest.raises(RuntimeError, match="Both events must be completed before calculating elapsed time"):
         start.elapsed_time(end)
     end.synchronize()
     assert end.query()
@@ -146,18 +146,95 @@ def test_streams_are_given_out_again_after_thirty_two() -> None:
     low, high = torch.cuda.Stream.priority_range()
     assert torch.cuda.Stream(priority=high - 5).priority == high
     assert torch.cuda.Stream(priority=low).priority == low
-    with pytest.raises(RuntimeError, match="priority to be less than or equal to 0, got 1"):
-        torch.cuda.Stream(priority=1)
+    assert torch.cuda.Stream(priority=5).priority == low
+    assert torch.cuda.Stream(stream_id=0).stream_id != 0
+    for wrong in ("x", 1.5):
+        with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+            torch.cuda.Stream(priority=wrong)
 
 
-def test_an_event_goes_to_another_process_by_its_handle() -> None:
-    event = torch.cuda.Event(interprocess=True)
+REFUSED_EVENTS: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
+    "handle of a plain event": (
+        lambda: torch.cuda.Event().ipc_handle(),
+        torch.AcceleratorError,
+        "CUDA error: invalid resource handle\nSearch for `cudaErrorInvalidResourceHandle'",
+    ),
+    "one's own handle": (
+        lambda: opened(torch.cuda.Event(interprocess=True).ipc_handle()),
+        torch.AcceleratorError,
+        "CUDA error: invalid device context",
+    ),
+    "no handle": (
+        lambda: opened(b"x" * 64),
+        torch.AcceleratorError,
+        "CUDA error: mapping of buffer object failed",
+    ),
+    "short handle": (
+        lambda: opened(b"x"),
+        RuntimeError,
+        "^cudaIpcEventHandle_t expects byte-like object of size 64, but got 1$",
+    ),
+    "handle for the host": (
+        lambda: opened(b"x" * 64, "cpu"),
+        RuntimeError,
+        "^Event can only be created on CUDA devices, but got device type cpu$",
+    ),
+    "time for several processes": (
+        lambda: torch.cuda.Event(interprocess=True, enable_timing=True).record(),
+        torch.AcceleratorError,
+        "CUDA error: invalid argument",
+    ),
+    "no number": (
+        lambda: torch.cuda.Event(enable_timing="x"),
+        TypeError,
+        "cannot be interpreted as an integer",
+    ),
+    "no event": (
+        lambda: torch.cuda.Event(enable_timing=True).elapsed_time(3),
+        RuntimeError,
+        "^expected other to be a torch.cuda.Event object$",
+    ),
+    "recorded by no stream": (
+        lambda: torch.cuda.Event().record(3),
+        RuntimeError,
+        "^expected stream to be a torch.Stream or torch.cuda.Stream object$",
+    ),
+    "recorded by the host": (
+        lambda: torch.cuda.Event().record(torch.Stream(device="cpu")),
+        RuntimeError,
+        r"^Expected stream_.device_type\(\) == DeviceType::CUDA to be true, but got false",
+    ),
+    "waited for by no stream": (
+        lambda: torch.cuda.Event().wait("x"),
+        RuntimeError,
+        "^expected stream to be a torch.Stream or torch.cuda.Stream object$",
+    ),
+}
+
+
+def opened(handle: bytes, device: str = "cuda:0") -> torch.cuda.Event:
+    return torch.cuda.Event.from_ipc_handle(torch.device(device), handle)
+
+
+@pytest.mark.parametrize("what", REFUSED_EVENTS)
+def test_events_are_refused(what: str) -> None:
+    action, error, words = REFUSED_EVENTS[what]
+    with pytest.raises(error, match=words):
+        action()
+
+
+def test_an_event_is_made_when_it_is_recorded() -> None:
+    assert torch.cuda.Event(interprocess=True, enable_timing=True).query()
+    event = torch.cuda.Event(enable_timing=1)
     event.record()
-    other = torch.cuda.Event.from_ipc_handle(torch.device("cuda:0"), event.ipc_handle())
-    other.synchronize()
-    assert other.query()
-    with pytest.raises(torch.AcceleratorError, match="invalid argument"):
-        torch.cuda.Event().ipc_handle()
+    event.synchronize()
+    assert event.elapsed_time(event) == 0
+
+
+def test_a_sleep_is_of_whole_cycles() -> None:
+    for wrong in (1.5, "x"):
+        with pytest.raises(RuntimeError, match=r"^torch\.cuda\._sleep\(\): expected 'int'"):
+            torch.cuda._sleep(wrong)
 
 
 def test_events_are_of_the_device_that_records_them() -> None:

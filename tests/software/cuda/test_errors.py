@@ -53,6 +53,56 @@ def test_an_observer_is_told_of_memory_that_was_not_there() -> None:
     assert 0 < free <= total
 
 
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (11, "unrecognized error code"),
+        (205, "mapping of buffer object failed"),
+        (300, "device kernel image is invalid"),
+        (304, "OS call failed or operation not supported on this OS"),
+        (401, "the operation cannot be performed in the present state"),
+        (715, "an illegal instruction was encountered"),
+        (717, "operation not supported on global/shared address space"),
+        (802, "system not yet initialized"),
+        (903, "capture was not ended in the same stream as it began"),
+        (910, "the graph update was not performed because it included changes which violated constraints"),
+    ],
+)
+def test_errors_have_the_runtimes_words(code: int, words: str) -> None:
+    assert str(torch.cuda.CudaError(code)).startswith(words)
+
+
+def test_statuses_are_no_numbers() -> None:
+    runtime = torch.cuda.cudart()
+    assert list(runtime.cudaError.__members__) == ["success"]
+    assert repr(runtime.cudaError(2)) == "<cudaError.???: 2>"
+    for wrong in (-1, "x", None):
+        with pytest.raises(TypeError, match="incompatible constructor arguments"):
+            torch.cuda.check_error(wrong)
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        runtime.cudaGetErrorString(2)
+
+
+def test_ranges_are_followed_by_no_tool() -> None:
+    nvtx = torch.cuda.nvtx
+    assert [nvtx.range_push("a"), nvtx.range_pop(), nvtx.range_pop()] == [-2] * 3
+    for call in (lambda: nvtx.range_push(3), lambda: nvtx.range_end("x"), lambda: nvtx.mark(None)):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            call()
+
+
+def test_waits_are_watched_by_a_number() -> None:
+    with (
+        pytest.raises(RuntimeError, match="^invalid argument to set_sync_debug_mode"),
+        pytest.warns(UserWarning, match="is a prototype feature"),
+    ):
+        torch.cuda.set_sync_debug_mode(None)
+
+
+def test_properties_are_read_once() -> None:
+    assert torch.cuda.get_device_properties(0) is torch.cuda.get_device_properties("cuda")
+
+
 def test_codes_of_the_runtime_have_its_words() -> None:
     with pytest.raises(torch.cuda.CudaError, match=r"out of memory \(2\)"):
         torch.cuda.check_error(2)
@@ -94,3 +144,9 @@ def test_what_software_cannot_do_is_refused_by_name() -> None:
     with pytest.raises(NotImplementedError, match="_CUDAPluggableAllocator"):
         torch._C._CUDAPluggableAllocator()
     assert not torch.cuda.tunable.is_enabled()
+
+
+def test_ones_own_storage_is_not_opened_again() -> None:
+    shared = torch.ones(3, device="cuda").untyped_storage()._share_cuda_()
+    with pytest.raises(torch.AcceleratorError, match="CUDA error: invalid device context"):
+        torch.UntypedStorage._new_shared_cuda(*shared)

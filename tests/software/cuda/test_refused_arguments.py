@@ -73,4 +73,4 @@ def test_an_event_is_of_one_device_and_has_no_time_between_processes() -> None:
     with pytest.raises(RuntimeError, match="Event device 0 does not match recording stream's device 1"):
         event.record(torch.cuda.default_stream(1))
     with pytest.raises(torch.AcceleratorError, match="invalid argument"):
-        torch.cuda.Event(enable_timing=True, interprocess=True)
+        torch.cuda.Event(enable_timing=True, interprocess=True).record()

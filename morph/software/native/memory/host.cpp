@@ -1,5 +1,6 @@
 // Pinned host memory: freed blocks are cached, in powers of two, as torch does for a GPU; a block
 // that a copy still reads, by the device's clock, is reused only after that.
+#include "device/assertions.h"
 #include "device/clock.h"
 #include "device/errors.h"
 #include "memory/pinned.h"
@@ -52,6 +53,7 @@ char* from_kept(size_t size) {
 }
 
 char* fresh(size_t size) {
+  refuse_if_lost();
   auto* start = static_cast<char*>(c10::GetDefaultCPUAllocator()->raw_allocate(size));
   figures.allocations.increase(1);
   figures.allocated_bytes.increase(size);

@@ -82,6 +82,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("device_count", [] { return int(settings().count); });
   module.def("has_context", [](int index) { return has_context(index_of(index)); });
   module.def("error_text", &error_text);
+  module.def("refuse", [](int32_t code) { refuse(code); });
   module.def("interface", &interface);
   module.def("records_activities", &records_activities);
   module.def("begin_kernel", [] { return is_profiled() ? trace_time() : 0; });

@@ -98,7 +98,11 @@ bool shapes_fit(const sdp_params& given, bool debug) {
 
 // The requirements of CUDA's kernels that do not depend on the GPU's model.
 bool flash_takes(const sdp_params& given, bool debug) {
-  return sdp::check_runtime_disabled_flash(given, debug) && shapes_fit(given, debug) &&
+  bool on_host = given.query.is_cpu();
+  if (on_host && debug)
+    TORCH_WARN("All tensors need to be on cuda device. Got query on device: ", given.query.device(),
+               ", key on device: ", given.key.device(), ", value on device: ", given.value.device());
+  return sdp::check_runtime_disabled_flash(given, debug) && !on_host && shapes_fit(given, debug) &&
          sdp::check_for_attn_mask(given, debug) && sdp::check_tensor_dtype(given, FLASH_TYPES, debug) &&
          width_fits_flash(given, debug) && is_square_if_causal(given, debug);
 }
