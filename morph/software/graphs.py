@@ -44,6 +44,8 @@ def is_current_stream_capturing() -> bool:
 class Graph:
     """Work of the device that was captured on one stream."""
 
+    _mode = 0  # of MODES
+
     def __init__(self) -> None:
         self._capture: Capture | None = None
         self._steps: list[Step] | None = None
