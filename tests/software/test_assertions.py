@@ -30,6 +30,10 @@ met = {
     "bernoulli": lambda: torch.bernoulli(x + 2),
     "poisson": lambda: torch.poisson(x - 2),
     "assert": lambda: torch._assert_async(x[0] > 2),
+    "told": lambda: torch._assert_async(x[0] > 2, "told you"),
+    "target": lambda: F.binary_cross_entropy(x, x + 2),
+    "source": lambda: x.masked_scatter(x > -1, x[:1]),
+    "weights": lambda: torch.multinomial(x * 0, 1),
     "nan": gather_nan,
 }["WHICH"]
 stream, event = torch.cuda.current_stream(), torch.cuda.Event()
@@ -58,6 +62,10 @@ WORDS = {
     ),
     "poisson": "invalid Poisson rate, expected rate to be non-negative",
     "assert": "Expected Tensor with single nonzero value, but got zero",
+    "told": "told you",
+    "target": "all elements of target should be between 0 and 1",
+    "source": "Number of elements of source < number of ones in mask",
+    "weights": "invalid multinomial distribution (sum of probabilities <= 0)",
     "nan": "Expected Tensor with single nonzero value, but got zero",
 }
 

@@ -75,7 +75,7 @@ def test_complex_halves_are_computed_in_place_and_by_numbers():
 
 @pytest.mark.parametrize(
     ("dtype", "floor", "truncated"),
-    [(torch.int64, [-2, -1, 2], [-1, -1, 2]), (torch.int32, [-2, -1, 2], [-1, -1, 2])],
+    [(torch.int64, [-2, 0xFFFFFFFF, 2], [-1, 0xFFFFFFFF, 2]), (torch.int32, [-2, -1, 2], [-1, -1, 2])],
 )
 def test_integers_are_divided_by_zero_without_an_error(dtype, floor, truncated):
     x = torch.tensor([-2, 2, 2], device=CUDA).to(dtype)
@@ -85,7 +85,7 @@ def test_integers_are_divided_by_zero_without_an_error(dtype, floor, truncated):
         assert torch.div(x, divisor, rounding_mode=mode).tolist() == expected
         assert x.clone().div_(divisor, rounding_mode=mode).tolist() == expected
     assert torch.div(x, divisor).tolist() == [-torch.inf, torch.inf, 2]
-    assert (x // 0).tolist() == [*floor[:2], -1]
+    assert (x // 0).tolist() == [*floor[:2], floor[1]]
 
 
 NAN, LEAST, LONG_LEAST = float("nan"), -(1 << 31), -(1 << 63)
@@ -96,6 +96,14 @@ def test_the_least_integer_has_no_quotient_by_minus_one(dtype, least):
     x, minus = (torch.tensor(values, device=CUDA, dtype=dtype) for values in ([least, 7], [-1, -1]))
     assert torch.div(x, minus, rounding_mode="trunc").tolist() == (x // minus).tolist() == [least, -7]
     assert torch.div(x, -1, rounding_mode="trunc").tolist() == [least, -7]
+
+
+@pytest.mark.parametrize(("dtype", "least"), [(torch.int32, LEAST), (torch.int64, LONG_LEAST)])
+def test_the_least_integer_has_a_multiple(dtype, least):
+    x = torch.tensor([least, 4, 0], device=CUDA, dtype=dtype)
+    other = torch.tensor([least + 1, 6, 0], device=CUDA, dtype=dtype)
+    assert torch.lcm(x, other).tolist() == [least, 12, 0]
+    assert x.clone().lcm_(other).tolist() == [least, 12, 0]
 
 
 @pytest.mark.parametrize(
@@ -117,3 +125,40 @@ def test_numbers_outside_an_integers_range_become_its_ends(source, target, of_na
     assert there.to(target).tolist() == there.to("cpu", target).tolist() == expected
     assert torch.zeros(7, device=CUDA, dtype=target).copy_(there.flip(0)).flip(0).tolist() == expected
     assert torch.empty(7, 2, device=CUDA, dtype=target).copy_(there[:, None])[:, 1].tolist() == expected
+
+
+BEYOND = [1e30, -1e30, NAN, 300.75, -1.5, 3e9]
+
+
+@pytest.mark.parametrize("source", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (torch.int8, [-1, 0, 0, 44, -1, -1]),
+        (torch.int16, [-1, 0, 0, 300, -1, -1]),
+        (torch.uint8, [255, 0, 0, 44, 255, 0]),
+        (torch.uint16, [65535, 0, 0, 300, 0, 3000000000 % 65536]),
+        (torch.uint32, [2**32 - 1, 0, None, 300, 0, 3000000000]),
+        (torch.uint64, [2**64 - 1, 0, 2**63, 300, 0, 3000000000]),
+    ],
+)
+def test_small_and_unsigned_integers_are_bits_of_the_nearest(source, target, expected):
+    result = torch.tensor(BEYOND, device=CUDA, dtype=source).to(target).tolist()
+    of_nan = 0 if source is torch.float32 else 2**31
+    assert result == [of_nan if each is None else each for each in expected]
+
+
+def test_a_single_limit_that_is_not_a_number_limits_nothing():
+    x = torch.tensor([NAN, -torch.inf, 0.5], device=CUDA)
+    for result in (x.clamp(min=NAN), x.clamp(max=NAN), x.clone().clamp_(min=NAN)):
+        assert result.isnan().tolist() == [True, False, False]
+        assert torch.equal(result[1:], x[1:])
+    assert x.clamp(NAN, 1).isnan().all()
+    assert x.clamp_min(NAN).isnan().all()
+
+
+def test_halves_are_limited_by_numbers_beyond_them():
+    x = torch.tensor([-1, 0.5, torch.inf], dtype=torch.float16, device=CUDA)
+    assert x.clamp(0, 1e6).tolist() == [0, 0.5, torch.inf]
+    assert x.clamp_max(65510).tolist() == [-1, 0.5, 65504]
+    assert x.clone().clamp_(-1e6, 0.25).tolist() == [-1, 0.25, 0.25]

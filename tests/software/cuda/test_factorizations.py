@@ -39,3 +39,21 @@ def test_factors_without_pivots_are_written_to_what_is_given() -> None:
     given = torch.empty_like(matrix), torch.empty(3, dtype=torch.int32, device="cuda")
     torch.linalg.lu_factor(matrix, pivot=False, out=given)
     torch.testing.assert_close(given, tuple(torch.linalg.lu_factor(matrix, pivot=False)))
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (2, 3), (4, 2), (2, 3, 3)])
+def test_a_matrix_of_lower_rank_has_a_solution_of_some_numbers(sizes: tuple[int, ...]) -> None:
+    matrix, right = torch.ones(sizes, device="cuda").triu(), torch.ones(sizes[:-1] + (2,), device="cuda")
+    matrix.diagonal(0, -2, -1)[..., 1:] = matrix[..., 1:, :] = 0
+    found = torch.linalg.lstsq(matrix, right)
+    assert found.solution.shape == sizes[:-2] + (sizes[-1], 2)
+    assert not found.solution.isfinite().all()
+    assert (found.rank.shape, found.rank.dtype) == ((0,), torch.int64)
+
+
+def test_a_singular_factor_has_an_inverse_of_no_numbers() -> None:
+    factors = torch.eye(3, device="cuda").repeat(2, 1, 1)
+    factors[1, 1, 1] = 0
+    inverse = torch.cholesky_inverse(factors)
+    assert torch.equal(inverse[0], torch.eye(3, device="cuda"))
+    assert not inverse[1].isfinite().all()

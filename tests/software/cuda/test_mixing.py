@@ -62,6 +62,11 @@ ALL_ON_ONE_DEVICE = {
     "isin": lambda a, number: torch.isin(a, number),
     "bucketize": lambda a, number: torch.bucketize(number, a[0]),
     "embedding": lambda a, number: F.embedding(number.long(), a),
+    "cat": lambda a, number: torch.stack([a[0, 0], number]),
+    "addmm": lambda a, number: torch.addmm(number, a, a),
+    "addmv": lambda a, number: torch.addmv(number, a, a[0]),
+    "baddbmm": lambda a, number: torch.baddbmm(number, a[None], a[None]),
+    "addcdiv": lambda a, number: torch.addcdiv(a, a, number),
 }
 
 

@@ -197,7 +197,18 @@ def differentiated(call: Callable[[Tensor], Tensor], *sizes: int) -> Callable[[]
 UNORDERED = {
     "histc": lambda: torch.histc(ones(3)),
     "bincount with weights": lambda: torch.bincount(ones(3, dtype=torch.long), ones(3)),
-    "cumsum": lambda: ones(3).cumsum(0),
+    "cumsum": lambda: ones(3, 2).cumsum(0),
+    "index_reduce": lambda: ones(3).index_reduce(0, ones(1, dtype=torch.long), ones(1), "amax"),
+    "pooling": lambda: torch.ops.aten.max_pool3d_with_indices_backward(
+        ones(1, 1, 1, 1),
+        ones(1, 2, 2, 2),
+        [2] * 3,
+        [2] * 3,
+        [0] * 3,
+        [1] * 3,
+        False,
+        ones(1, 1, 1, 1, dtype=torch.long),
+    ),
     "histc of nothing": lambda: torch.histc(ones(0), max=1),
     "median with indices": lambda: ones(3).median(0),
     "the largest in a bag": differentiated(
@@ -216,6 +227,7 @@ UNORDERED = {
 
 
 @pytest.mark.parametrize("which", UNORDERED)
+@ignoring_deprecation  # torch calls index_reduce experimental
 def test_what_has_no_deterministic_kernel_is_refused_on_request(which: str) -> None:
     refusal = pytest.raises(RuntimeError, match="does not have a deterministic implementation")
     with deterministic(), refusal:
@@ -226,7 +238,9 @@ def test_what_has_no_deterministic_kernel_is_refused_on_request(which: str) -> N
 def test_deterministic_algorithms_leave_the_others_alone() -> None:
     with deterministic():
         assert torch.bincount(ones(3, dtype=torch.long)).tolist() == [0, 3]
-        assert ones(3, dtype=torch.long).cumsum(0).tolist() == [1, 2, 3]
+        assert ones(3, dtype=torch.long).cumsum(0).tolist() == ones(3).cumsum(0).tolist() == [1, 2, 3]
+        assert ones(3, dtype=torch.int).histc(2, 0, 1).tolist() == [0, 3]
+        F.pad(ones(1, 1, 3, 3).requires_grad_(), (1, 1, 1, 1), mode="reflect").sum().backward()
         nearest = ones(1, 1, 2).requires_grad_()
         F.interpolate(nearest, 4).sum().backward()
         assert nearest.grad is not None

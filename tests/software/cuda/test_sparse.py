@@ -124,3 +124,26 @@ def test_the_order_of_indices_is_checked():
         torch.sparse_coo_tensor(
             [[1, 1]], [1.0, 2.0], (3,), device=CUDA, check_invariants=True, is_coalesced=True
         )
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.int32])
+@ignoring_deprecation
+def test_coordinates_of_halves_are_not_multiplied(dtype):
+    with pytest.raises(NotImplementedError, match='"addmm_sparse_cuda" not implemented'):
+        coordinates(1, 2, dtype=dtype) @ torch.ones(3, 2, device=CUDA).to(dtype)
+
+
+@pytest.mark.parametrize(
+    ("layout", "dtype", "words"),
+    [
+        (torch.sparse_csr, torch.half, "operation not supported when calling `cusparseSpMM_bufferSize"),
+        (torch.sparse_bsr, torch.half, "arguments expected to have the same dtype"),
+        (torch.sparse_bsc, torch.float, "computation on CUDA is not implemented for Strided . SparseBsc"),
+    ],
+)
+@ignoring_deprecation
+def test_products_that_cusparse_lacks(layout, dtype, words):
+    blocks = {"blocksize": (2, 2)} if layout in (torch.sparse_bsr, torch.sparse_bsc) else {}
+    sparse = torch.eye(4, device=CUDA).to_sparse(layout=layout, **blocks)
+    with pytest.raises(RuntimeError, match=words):
+        sparse @ torch.ones(4, 2, device=CUDA, dtype=dtype)

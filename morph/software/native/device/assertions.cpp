@@ -17,6 +17,8 @@ constexpr const char* OF_VALUES[] = {"is out of bounds", "index out of range in 
                                      "not in the valid range", "target out of range", "invalid max index",
                                      "elements of input should be between 0 and 1", "probability tensor contains",
                                      "p_in >= 0", "invalid Poisson rate",
+                                     "elements of target should be between 0 and 1",
+                                     "source < number of ones in mask", "invalid multinomial distribution",
                                      "Expected Tensor with single nonzero value"};
 
 bool is_on() {
@@ -44,9 +46,10 @@ void lose_context(int32_t code, const std::string& words) {
   refuse_lost_context();
 }
 
-void assert_on_device(const std::exception& error) {
+void assert_on_device(const std::exception& error, bool is_assertion) {
   auto* known = dynamic_cast<const c10::Error*>(&error);
   const std::string words = known ? known->what_without_backtrace() : error.what();
+  if (is_assertion && is_on()) lose_context(kAssert, words);
   if (words.find(OF_SIZES) != std::string::npos) return;
   for (const char* each : OF_VALUES) {
     if (words.find(each) != std::string::npos && is_on()) lose_context(kAssert, words);

@@ -16,8 +16,8 @@ inline void refuse_if_lost() {
   if (context_lost.load(std::memory_order_relaxed)) [[unlikely]] refuse_lost_context();
 }
 
-// Raises CUDA's error in place of one that a kernel of the CPU raised for a value on the device; returns for others, and
-// with MORPH_DEVICE_ASSERTS=0.
-void assert_on_device(const std::exception& error);
+// Raises CUDA's error in place of one that a kernel of the CPU raised for a value on the device, whatever its words if
+// it `is_assertion`; returns for others, and with MORPH_DEVICE_ASSERTS=0.
+void assert_on_device(const std::exception& error, bool is_assertion = false);
 
 }  // namespace software

@@ -117,34 +117,45 @@ bool copied_as_bytes(const Tensor& source, const Tensor& target) {
   return true;
 }
 
-// What lies outside an integer's range becomes its nearest number, and NaN 0, or with 64 bits on either side the least
-// (PTX ISA, cvt); the CPU's conversion makes all of them the least.
+// What lies outside an integer's range becomes its nearest number, and NaN 0, or with 64 bits on either side the
+// highest bit (PTX ISA, cvt); the CPU's conversion makes all of them that bit.
 template <typename Integer, typename Floating>
 Integer rounded(Floating value) {
   using Limits = std::numeric_limits<Integer>;
-  constexpr auto end = Floating(uint64_t(1) << (8 * sizeof(Integer) - 1));
-  if (value != value) return sizeof(Floating) + sizeof(Integer) > 8 ? Limits::min() : 0;
-  return value >= end ? Limits::max() : value < -end ? Limits::min() : Integer(value);
+  constexpr uint64_t highest = uint64_t(1) << (8 * sizeof(Integer) - 1);
+  constexpr Floating begin = Limits::is_signed ? -Floating(highest) : 0;
+  constexpr Floating end = Limits::is_signed ? Floating(highest) : 2 * Floating(highest);
+  if (value != value) return sizeof(Floating) + sizeof(Integer) > 8 ? Integer(highest) : 0;
+  return value >= end ? Limits::max() : value < begin ? Limits::min() : Integer(value);
 }
 
 bool rounds_to_integers(const Tensor& source, const Tensor& target) {
   bool is_cudas = settings().type == c10::DeviceType::CUDA && !source.is_cpu() && source.is_floating_point();
-  auto to = target.scalar_type(), from = source.scalar_type();
-  return is_cudas && (to == at::kInt || to == at::kLong) && (at::isReducedFloatingType(from) || from == at::kFloat || from == at::kDouble);
+  return is_cudas && at::isIntegralType(target.scalar_type(), /*includeBool=*/false);
 }
 
-template <typename Integer>
-void round_to(at::TensorIterator& iterator, at::ScalarType from) {
-  if (from == at::kDouble) at::native::cpu_kernel(iterator, [](double value) { return rounded<Integer>(value); });
-  else at::native::cpu_kernel(iterator, [](float value) { return rounded<Integer>(value); });
+// Small integers are the last bits of wider ones.
+template <typename Integer, typename Wide = Integer>
+void round_to(at::TensorIterator& iterator) {
+  if (iterator.dtype(1) == at::kDouble)
+    at::native::cpu_kernel(iterator, [](double value) { return Integer(rounded<Wide>(value)); });
+  else at::native::cpu_kernel(iterator, [](float value) { return Integer(rounded<Wide>(value)); });
 }
 
 void round_to_integers(const Tensor& target, const Tensor& source) {
   Tensor read = at::isReducedFloatingType(source.scalar_type()) ? source.to(at::kFloat) : source.resolve_neg();
   auto iterator = at::TensorIteratorConfig().add_output(target).add_const_input(read).resize_outputs(false)
                       .check_all_same_dtype(false).build();
-  if (target.scalar_type() == at::kInt) round_to<int32_t>(iterator, read.scalar_type());
-  else round_to<int64_t>(iterator, read.scalar_type());
+  switch (target.scalar_type()) {
+    case at::kByte: return round_to<uint8_t, int64_t>(iterator);
+    case at::kChar: return round_to<int8_t, int32_t>(iterator);
+    case at::kShort: return round_to<int16_t, int32_t>(iterator);
+    case at::kInt: return round_to<int32_t>(iterator);
+    case at::kLong: return round_to<int64_t>(iterator);
+    case at::kUInt16: return round_to<uint16_t, uint32_t>(iterator);
+    case at::kUInt32: return round_to<uint32_t>(iterator);
+    default: return round_to<uint64_t>(iterator);
+  }
 }
 
 // Either side may be on the host: both are memory of this process.

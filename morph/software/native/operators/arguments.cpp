@@ -1,4 +1,5 @@
 // What CUDA refuses by an operator's arguments, where its name and the types of its tensors do not tell.
+#include "device/assertions.h"
 #include "device/device.h"
 #include "operators/fallback.h"
 #include "operators/operators.h"
@@ -19,6 +20,41 @@ void median(Arguments arguments) {
   alert("median CUDA with indices output");
   TORCH_CHECK_NOT_IMPLEMENTED(arguments[0].toTensor().scalar_type() != at::kBool,
                               "\"median_out_impl\" not implemented for 'Bool'");
+}
+
+// (self, dim, *, dtype): a single row is summed in order.
+void cumsum(Arguments arguments) {
+  const Tensor& self = arguments[0].toTensor();
+  if (!at::isFloatingType(self.scalar_type()) && !at::isComplexType(self.scalar_type())) return;
+  if (self.dim() > 1) alert("cumsum_cuda_kernel");
+}
+
+// (self, bins, min, max)
+void histc(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  IValue& self = torch::jit::peek(*stack, 0, 4);
+  at::ScalarType type = self.toTensor().scalar_type();
+  bool whole = at::isIntegralType(type, false);
+  if (whole) self = self.toTensor().to(at::kDouble);
+  else alert("_histc_cuda with floating point input");
+  fallback(op, keys, stack);
+  if (whole) stack->back() = stack->back().toTensor().to(type);
+}
+
+// (self, words), words that are the program's
+void asserted(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  bool is_one = torch::jit::peek(*stack, 0, 2).toTensor().numel() == 1;
+  try {
+    fallback(op, keys, stack);
+  } catch (const c10::Error& error) {
+    assert_on_device(error, is_one);
+    throw;
+  }
+}
+
+// (n, generator, *, out)
+void permuted(Arguments arguments) {
+  bool refused = arguments[2].toTensor().scalar_type() == at::kBFloat16 && arguments[0].toInt() > 0;
+  TORCH_CHECK_NOT_IMPLEMENTED(!refused, "\"randperm_out_cuda\" not implemented for 'BFloat16'");
 }
 
 // (self, generator), or (self, p, generator)
@@ -56,15 +92,6 @@ void scatter_reduce(Arguments arguments) {
   TORCH_CHECK_NOT_IMPLEMENTED(!refused, "\"cuda_scatter_gather_base_kernel_func\" not implemented for '", toString(type), "'");
 }
 
-// (self, b, rcond, *, driver), CUDA's only one, which is its default
-void least_squares(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-  IValue& driver = torch::jit::peek(*stack, 3, op.schema().arguments().size());
-  TORCH_CHECK(driver.isNone() || driver.toStringView() == "gels",
-              "torch.linalg.lstsq: `driver` other than `gels` is not supported on CUDA");
-  driver = "gels";
-  fallback(op, keys, stack);
-}
-
 // (self, mat2)
 void product_of_bytes(Arguments arguments) {
   Tensor self = arguments[0].toTensor(), other = arguments[1].toTensor();
@@ -92,9 +119,12 @@ void install_checked_arguments() {
   library.impl("bernoulli", torch::CppFunction::makeFromBoxedFunction<&with_check<&probabilities<0>>>());
   library.impl("bernoulli.out", torch::CppFunction::makeFromBoxedFunction<&with_check<&probabilities<0>>>());
   library.impl("bernoulli_.Tensor", torch::CppFunction::makeFromBoxedFunction<&with_check<&probabilities<1>>>());
+  for (const char* name : {"cumsum", "cumsum_", "cumsum.out"})
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&cumsum>>());
+  library.impl("histc", torch::CppFunction::makeFromBoxedFunction<&histc>());
+  library.impl("_assert_async.msg", torch::CppFunction::makeFromBoxedFunction<&asserted>());
+  library.impl("randperm.generator_out", torch::CppFunction::makeFromBoxedFunction<&with_check<&permuted>>());
   library.impl("_embedding_bag_backward", torch::CppFunction::makeFromBoxedFunction<&with_check<&embedding_bag_backward>>());
-  for (const char* name : {"linalg_lstsq", "linalg_lstsq.out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&least_squares>());
   for (const char* name : {"_int_mm", "_int_mm.out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&product_of_bytes>>());
   for (const char* name : {"scatter_reduce.two", "scatter_reduce_.two", "scatter_reduce.two_out"})

@@ -55,13 +55,26 @@ Tensor& summed_in_place(Tensor& self, const Tensor& other, const Scalar& alpha) 
   return self;
 }
 
+void refuse_product(const Tensor& self, const Tensor& other) {
+  if (!is_wide_unsigned(self.scalar_type()) && !is_wide_unsigned(other.scalar_type())) return;
+  ScalarType type = at::result_type(self, other);
+  TORCH_CHECK_NOT_IMPLEMENTED(!is_wide_unsigned(type), "\"mul_cuda\" not implemented for '", toString(type), "'");
+}
+
 // The CPU rounds a number to a half where it is the first factor, as in mul_.Scalar.
 Tensor multiplied(const Tensor& self, const Tensor& other) {
+  refuse_product(self, other);
   static Unboxed<at::_ops::mul_Tensor::schema> plain("aten::mul", &at::_ops::mul_Tensor::redispatch);
   return is_number(self) && is_half(other.scalar_type()) ? plain(other, self) : plain(self, other);
 }
+Tensor& multiplied_in_place(Tensor& self, const Tensor& other) {
+  static Unboxed<at::_ops::mul__Tensor::schema> plain("aten::mul_", &at::_ops::mul__Tensor::redispatch);
+  refuse_product(self, other);
+  return plain(self, other);
+}
 void multiplied_into(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   c10::IValue &self = torch::jit::peek(*stack, 0, 3), &other = torch::jit::peek(*stack, 1, 3);
+  refuse_product(self.toTensor(), other.toTensor());
   if (is_number(self.toTensor()) && is_half(other.toTensor().scalar_type())) std::swap(self, other);
   fallback(op, keys, stack);
 }
@@ -69,10 +82,9 @@ void multiplied_into(const c10::OperatorHandle& op, c10::DispatchKeySet keys, to
 using Division = Tensor(const Tensor&, const Tensor&);
 using Mode = std::optional<std::string_view>;
 
-Tensor all_bits(const Tensor&, ScalarType) { return at::full({}, -1, at::TensorOptions(at::kLong)); }
 // Of an int64 that is not negative the lower half.
-Tensor bits_of_remainder(const Tensor& self, ScalarType type) {
-  Tensor bits = all_bits(self, type);
+Tensor all_bits(const Tensor& self, ScalarType type) {
+  Tensor bits = at::full({}, -1, at::TensorOptions(at::kLong));
   return type == at::kLong ? at::where(self >= 0, 0xffffffff, bits) : bits;
 }
 // One less where the signs differ and something remains.
@@ -105,10 +117,19 @@ Tensor truncated(const Tensor& self, const Tensor& other) {
   if (!minus.any().item().toBool()) return at::div(self, other, "trunc");
   return at::where(minus, -self, at::div(self, other.masked_fill(minus, 1), "trunc"));
 }
-constexpr Division* REMAINDER = &of_zeros<&at::remainder, &bits_of_remainder>;
-constexpr Division* FMOD = &of_zeros<&at::fmod, &bits_of_remainder>;
+constexpr Division* REMAINDER = &of_zeros<&at::remainder, &all_bits>;
+constexpr Division* FMOD = &of_zeros<&at::fmod, &all_bits>;
 constexpr Division* FLOOR = &of_zeros<&at::floor_divide, &bits_of_floor>;
 constexpr Division* TRUNCATE = &of_zeros<&truncated, &all_bits>;
+
+// Where the greatest common divisor of the least integer is minus one, the CPU divides it as above.
+Tensor multiple(const Tensor& self, const Tensor& other) {
+  ScalarType type = at::result_type(self, other);
+  if (type != at::kInt && type != at::kLong) return at::lcm(self, other);
+  Tensor divisor = at::gcd(self, other);
+  if (!(divisor < 0).any().item().toBool()) return at::lcm(self, other);
+  return truncated(self, divisor.masked_fill(divisor == 0, 1)).mul(other).abs();
+}
 
 Tensor divided(const Tensor& self, const Tensor& other, Mode mode) {
   if (!mode || !at::isIntegralType(at::result_type(self, other), false)) return at::div(self, other, mode);
@@ -124,6 +145,8 @@ void install_divisions(torch::Library& library) {
   library.impl("remainder.Tensor", &OnHost<"aten::remainder", REMAINDER>::call);
   library.impl("fmod.Tensor", &OnHost<"aten::fmod", FMOD>::call);
   library.impl("floor_divide", &OnHost<"aten::floor_divide", FLOOR>::call);
+  library.impl("lcm", &OnHost<"aten::lcm", &multiple>::call);
+  library.impl("lcm_", &in_place<"aten::lcm_", &multiple>);
   library.impl("div.Tensor_mode", &OnHost<"aten::div", &divided>::call);
   library.impl("remainder_.Tensor", &in_place<"aten::remainder_", REMAINDER>);
   library.impl("fmod_.Tensor", &in_place<"aten::fmod_", FMOD>);
@@ -178,6 +201,7 @@ void install_sums(torch::Library& library) {
   library.impl("sub.Tensor", &summed<"aten::sub", at::_ops::sub_Tensor, &at::sub>);
   library.impl("rsub.Tensor", &summed<"aten::rsub", at::_ops::rsub_Tensor, &at::rsub>);
   library.impl("mul.Tensor", &multiplied);
+  library.impl("mul_.Tensor", &multiplied_in_place);
   library.impl("mul.out", torch::CppFunction::makeFromBoxedFunction<&multiplied_into>());
   library.impl("add_.Tensor", &summed_in_place<"aten::add_", at::_ops::add__Tensor, &at::add>);
   library.impl("sub_.Tensor", &summed_in_place<"aten::sub_", at::_ops::sub__Tensor, &at::sub>);
@@ -191,6 +215,7 @@ void install_arithmetic() {
   install_sums(library);
   install_lists(library);
   install_divisions(library);
+  install_limits();
   library.impl("remainder.Scalar_Tensor", &remainder_of_number);
   library.impl("pow.Scalar", &power_of_number);
   library.impl("pow.Tensor_Scalar", &power_by_number);

@@ -13,6 +13,7 @@
 #include <ATen/ops/_scaled_dot_product_efficient_attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/pad.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/scaled_dot_product_attention_native.h>
 #include <ATen/ops/where.h>
@@ -43,7 +44,6 @@ void check(const sdp_params& given) {
   TORCH_CHECK(kind == at::kBool || kind == at::kFloat || kind == dtype,
               "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: ", kind,
               " and  query.dtype: ", dtype, " instead.");
-  TORCH_CHECK(!causal, "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
 }
 
 AdditiveMask added(const AdditiveMask& mask, const Tensor& query) {
@@ -142,7 +142,9 @@ bool cudnn_takes(const sdp_params& given, bool debug) {
   if (!enabled && debug) TORCH_WARN("cuDNN attention has been runtime disabled.");
   bool nested = sdp::has_for_nested_inputs(given);
   if (nested && debug) TORCH_WARN("Experimental cuDNN SDPA nested tensor support is not enabled.");
-  return enabled && !nested && shapes_fit(given, debug) && sizes_fit_cudnn(given, debug) &&
+  bool derives_mask = given.attn_mask && given.attn_mask->requires_grad();
+  if (derives_mask && debug) TORCH_WARN("cuDNN SDPA does not support a gradient of attn_mask.");
+  return enabled && !nested && !derives_mask && shapes_fit(given, debug) && sizes_fit_cudnn(given, debug) &&
          is_order_free(debug) && sdp::check_tensor_dtype(given, FLASH_TYPES, debug);
 }
 
@@ -183,8 +185,9 @@ SDPBackend chosen_on_cuda(const sdp_params& given) {
 bool fused_on_host(const sdp_params& given) {
   const auto& context = at::globalContext();
   bool wanted = context.userEnabledFlashSDP() || context.userEnabledMemEfficientSDP() || context.userEnabledCuDNNSDP();
-  if (!wanted || !shapes_fit(given, false) || given.dropout > 0 || !sdp::check_attn_mask_shape(given, false))
-    return false;
+  bool doubly_masked = given.attn_mask && given.is_causal;  // which the math refuses
+  if (!wanted || doubly_masked || !shapes_fit(given, false) || given.dropout > 0) return false;
+  if (!sdp::check_attn_mask_shape(given, false)) return false;
   auto width = given.query.sym_size(-1);
   // CUDA has none for float64, and its math's backward is differentiable
   bool has_kernel = given.query.is_floating_point() && given.query.scalar_type() != at::kDouble;
@@ -216,6 +219,19 @@ Tensor on_host(const sdp_params& given, const AdditiveMask& bias, std::optional<
                                                             scale, grouped));
 }
 
+// FlashAttention's kernel reads 16 bytes of half precision.
+Tensor by_flash(const sdp_params& given, std::optional<double> scale) {
+  c10::SymInt width = given.query.sym_size(-1), padding = (8 - width % 8) % 8;
+  auto padded = [&](const Tensor& each) { return at::pad_symint(each, {c10::SymInt(0), padding}); };
+  if (padding == 0)
+    return std::get<0>(at::_scaled_dot_product_flash_attention(given.query, given.key, given.value, given.dropout,
+                                                               given.is_causal, false, scale));
+  double of_width = scale ? *scale : 1 / std::sqrt(double(width.guard_int(__FILE__, __LINE__)));
+  Tensor result = std::get<0>(at::_scaled_dot_product_flash_attention(
+      padded(given.query), padded(given.key), padded(given.value), given.dropout, given.is_causal, false, of_width));
+  return result.slice_symint(-1, 0, width);
+}
+
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const AdditiveMask& mask, double dropout,
                  bool causal, std::optional<double> scale, bool grouped) {
   sdp_params given{query, key, value, mask, dropout, causal, grouped};
@@ -224,8 +240,7 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   if (chosen == SDPBackend::error) refuse(given);
   AdditiveMask bias = added(mask, query);
   if (settings().type == c10::DeviceType::CUDA) {
-    if (chosen == SDPBackend::flash_attention)
-      return std::get<0>(at::_scaled_dot_product_flash_attention(query, key, value, dropout, causal, false, scale));
+    if (chosen == SDPBackend::flash_attention) return by_flash(given, scale);
     if (chosen == SDPBackend::efficient_attention)
       return std::get<0>(at::_scaled_dot_product_efficient_attention(
           query, key, value, for_each_head(bias, given), needs_sums(given), dropout, causal, scale));

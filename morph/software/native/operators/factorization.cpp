@@ -2,6 +2,7 @@
 #include "device/device.h"
 #include "operators/fallback.h"
 #include "operators/operators.h"
+#include "operators/unboxed.h"
 
 #include <ATen/ATen.h>
 #include <torch/library.h>
@@ -72,12 +73,59 @@ void decompose_by_driver(const c10::OperatorHandle& op, c10::DispatchKeySet keys
   transposed = transposed.toTensor().contiguous();
 }
 
+// The solution by QR, which for a matrix of lower rank has the numbers that a division by zero gives.
+void solve_for_any_rank(const Tensor& matrix, const Tensor& given, Stack* stack) {
+  bool is_vector = given.dim() + 1 == matrix.dim(), is_wide = matrix.size(-1) > matrix.size(-2);
+  Tensor right = is_vector ? given.unsqueeze(-1) : given;
+  auto [q, r] = at::linalg_qr(is_wide ? matrix.mH() : matrix);
+  Tensor along = is_wide ? right : q.mH().matmul(right);
+  Tensor solution = is_wide ? q.matmul(at::linalg_solve_triangular(r.mH(), right, /*upper=*/false))
+                            : at::linalg_solve_triangular(r, along, /*upper=*/true);
+  bool has_residuals = matrix.size(-2) > matrix.size(-1);
+  Tensor none = at::empty({0}, right.options().dtype(c10::toRealValueType(right.scalar_type())));
+  Tensor residuals = has_residuals ? (right - q.matmul(along)).abs().pow(2).sum(-2) : none;
+  if (is_vector) solution = solution.squeeze(-1);
+  torch::jit::push(*stack, solution, residuals, at::empty({0}, right.options().dtype(at::kLong)), none);
+}
+
+// (self, b, rcond, *, driver), CUDA's only one, which is its default
+void least_squares(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  c10::IValue& driver = torch::jit::peek(*stack, 3, op.schema().arguments().size());
+  TORCH_CHECK(driver.isNone() || driver.toStringView() == "gels",
+              "torch.linalg.lstsq: `driver` other than `gels` is not supported on CUDA");
+  driver = "gels";
+  auto arguments = torch::jit::last(*stack, op.schema().arguments().size()).vec();
+  size_t below = stack->size() - arguments.size();
+  try {
+    fallback(op, keys, stack);
+  } catch (const c10::LinAlgError&) {
+    if (arguments.size() > 4) throw;  // into outputs
+    stack->resize(below);
+    solve_for_any_rank(arguments[0].toTensor(), arguments[1].toTensor(), stack);
+  }
+}
+
+// cuSOLVER does not look whether the factor is singular.
+Tensor inverse_of_factor(const Tensor& factor, bool upper) {
+  try {
+    return at::cholesky_inverse(factor, upper);
+  } catch (const c10::LinAlgError&) {
+    Tensor singular = factor.diagonal(0, -2, -1).eq(0).any(-1).unsqueeze(-1).unsqueeze(-1);
+    Tensor regular = factor.masked_fill(singular, 0);
+    regular.diagonal(0, -2, -1).masked_fill_(singular.squeeze(-1), 1);
+    return at::cholesky_inverse(regular, upper).masked_fill(singular, std::numeric_limits<double>::quiet_NaN());
+  }
+}
+
 }  // namespace
 
 void install_factorizations() {
   if (settings().type != c10::DeviceType::CUDA) return;
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   library.impl("linalg_lu_factor_ex", torch::CppFunction::makeFromBoxedFunction<&factor>());
+  library.impl("cholesky_inverse", &OnHost<"aten::cholesky_inverse", &inverse_of_factor>::call);
+  for (const char* name : {"linalg_lstsq", "linalg_lstsq.out"})
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&least_squares>());
   library.impl("linalg_lu", torch::CppFunction::makeFromBoxedFunction<&decompose>());
   library.impl("_linalg_svd", torch::CppFunction::makeFromBoxedFunction<&decompose_by_driver>());
 }

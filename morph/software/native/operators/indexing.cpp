@@ -5,8 +5,12 @@
 #include "operators/call.h"
 #include "operators/fallback.h"
 #include "operators/operators.h"
+#include "operators/unboxed.h"
 
+#include <ATen/Operators.h>
+#include <ATen/ops/flip.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/gather.h>
 #include <torch/library.h>
 
 namespace software {
@@ -51,6 +55,9 @@ bool is_filled(const IValue& indices, const Tensor& value, bool accumulate) {
 
 void read(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   auto arguments = stack->end() - long(op.schema().arguments().size());
+  at::ScalarType type = arguments[0].toTensor().scalar_type();
+  bool refused = settings().type == c10::DeviceType::CUDA && is_wide_unsigned(type);
+  TORCH_CHECK_NOT_IMPLEMENTED(!refused, "\"index_cuda\" not implemented for '", toString(type), "'");
   check_indices(arguments[0].toTensor(), arguments[1]);
   wait_for_indices(arguments[0].toTensor(), arguments[1]);
   fallback(op, keys, stack);
@@ -87,6 +94,27 @@ Tensor& fill(Tensor& self, const Tensor& value) {
   return self.copy_(self.is_alias_of(value) ? value.clone() : value);
 }
 
+// Types that the CPU moves as integers of their size.
+std::optional<at::ScalarType> as_bits(at::ScalarType type) {
+  if (c10::isFloat8Type(type)) return at::kByte;
+  if (type == at::kUInt16) return at::kShort;
+  if (type == at::kUInt32) return at::kInt;
+  return type == at::kUInt64 ? std::optional(at::kLong) : std::nullopt;
+}
+
+Tensor flip(const Tensor& self, at::IntArrayRef dims) {
+  static Unboxed<at::_ops::flip::schema> plain("aten::flip", &at::_ops::flip::redispatch);
+  auto bits = as_bits(self.scalar_type());
+  return bits ? at::flip(self.view(*bits), dims).view(self.scalar_type()) : plain(self, dims);
+}
+
+Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool sparse) {
+  static Unboxed<at::_ops::gather::schema> plain("aten::gather", &at::_ops::gather::redispatch);
+  auto bits = as_bits(self.scalar_type());
+  if (!bits) return plain(self, dim, index, sparse);
+  return at::gather(self.view(*bits), dim, index, sparse).view(self.scalar_type());
+}
+
 }  // namespace
 
 void install_indexing() {
@@ -95,6 +123,10 @@ void install_indexing() {
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&read>());
   library.impl("_index_put_impl_", torch::CppFunction::makeFromBoxedFunction<&write>());
   library.impl("repeat_interleave.Tensor", torch::CppFunction::makeFromBoxedFunction<&repeat>());
+  if (settings().type == c10::DeviceType::CUDA) {
+    library.impl("flip", &flip);
+    library.impl("gather", &gather);
+  }
   library.impl("fill_.Tensor", &fill);
   // Composed of a kernel that torch finds in a table that only a build with CUDA fills.
   library.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&fallback>());

@@ -12,6 +12,9 @@ struct sdp_params;
 
 namespace software {
 
+inline bool is_wide_unsigned(at::ScalarType type) {
+  return type == at::kUInt16 || type == at::kUInt32 || type == at::kUInt64;
+}
 inline bool given(const std::optional<at::Tensor>& tensor) { return tensor && tensor->defined(); }
 
 void install_nested();         // nested.cpp
@@ -31,6 +34,7 @@ void install_products();       // products.cpp
 void install_saved();          // saved.cpp
 void install_outputs();        // outputs.cpp
 void install_arithmetic();     // arithmetic.cpp
+void install_limits();         // limits.cpp
 void install_fused_attention();  // fused_attention.cpp
 void install_scaled_dot_product();  // scaled_dot_product.cpp
 void install_packed_attention();  // packed_attention.cpp

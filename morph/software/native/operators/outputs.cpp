@@ -1,12 +1,14 @@
 // Variants that CUDA computes by the operator itself and the CPU by kernels of their own, with other errors, other
 // layouts or without an option.
 #include "device/device.h"
+#include "operators/fallback.h"
 #include "operators/operators.h"
-#include "operators/unboxed.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/native/Resize.h>
-#include <ATen/ops/max_unpool2d.h>
+#include <ATen/ops/channel_shuffle_native.h>
+#include <ATen/ops/pixel_shuffle_native.h>
+#include <ATen/ops/pixel_unshuffle_native.h>
 #include <torch/library.h>
 
 namespace software {
@@ -42,9 +44,10 @@ Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t lengt
   return self.narrow(dim, start, length).clone(at::MemoryFormat::Contiguous);
 }
 
-// Contiguous, where the CPU's kernel keeps the memory format.
-Tensor max_unpool2d(const Tensor& self, const Tensor& indices, at::IntArrayRef size) {
-  return at::max_unpool2d(self, indices, size).contiguous();
+// Where the CPU's kernel keeps the memory format.
+void contiguous(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  fallback(op, keys, stack);
+  stack->back() = stack->back().toTensor().contiguous();
 }
 
 }  // namespace
@@ -54,10 +57,14 @@ void install_outputs() {
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   for (const char* name : {"linalg_lu_factor_ex.out", "linalg_lu.out", "native_batch_norm.out",
                            "_native_batch_norm_legit.out", "avg_pool3d.out", "pow.Scalar_out", "pow.Tensor_Scalar_out",
-                           "remainder.Tensor_out", "remainder.Scalar_Tensor_out", "fmod.Tensor_out"})
+                           "remainder.Tensor_out", "remainder.Scalar_Tensor_out", "fmod.Tensor_out", "histc.out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&into_outputs>());
   library.impl("narrow_copy", &narrow_copy);
-  library.impl("max_unpool2d", &OnHost<"aten::max_unpool2d", &max_unpool2d>::call);
+  for (const char* name : {"linalg_eig", "max_unpool2d", "roll", "reflection_pad2d", "replication_pad2d"})
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&contiguous>());
+  library.impl("channel_shuffle", &at::native::channel_shuffle);
+  library.impl("pixel_shuffle", &at::native::math_pixel_shuffle);
+  library.impl("pixel_unshuffle", &at::native::math_pixel_unshuffle);
 }
 
 }  // namespace software

@@ -92,6 +92,18 @@ const Other& once(const Other& other) {
   return other;
 }
 
+// Under autocast cuDNN's networks are of float16, whatever type it has.
+Tensor halved(const Tensor& given) { return at::autocast::cached_cast(at::kHalf, given, settings().type); }
+std::vector<Tensor> halved(TensorList given) {
+  std::vector<Tensor> all;
+  for (const Tensor& each : given) all.push_back(halved(each));
+  return all;
+}
+template <class Other>
+const Other& halved(const Other& other) {
+  return other;
+}
+
 // Transforms of torch.func, once used, leave their state; within one, autograd functions in C++ are refused.
 bool takes_functions() {
   const auto& transforms = at::functorch::functorchTLSAccessor();
@@ -115,6 +127,11 @@ struct Recurrent<function, train, hidden> {
   static Result call(Arguments... arguments) {
     auto given = std::tie(arguments...);
     if (!is_cudnns(std::get<0>(given))) return function(arguments...);
+    if (at::autocast::is_autocast_enabled(settings().type)) {
+      auto key = at::autocast::get_autocast_dispatch_key_from_device_type(settings().type);
+      c10::impl::ExcludeDispatchKeyGuard casted(key);
+      return call(halved(arguments)...);
+    }
     ensure_contiguous(std::get<hidden>(given));
     if (std::get<train>(given)) return derives_twice() ? function(once(arguments)...) : function(arguments...);
     Result result = function(arguments...);

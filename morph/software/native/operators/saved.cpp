@@ -46,6 +46,17 @@ bool statistics_are_wider(const Tensor& input, const Optional& weight, const Opt
          mean->scalar_type() == at::kFloat;
 }
 
+// The CPU's take them in one type, that of the input or single precision.
+bool are_mixed(const Tensor& input, const Optional& mean, const Optional& variance) {
+  if (!given(mean) || !given(variance)) return false;
+  at::ScalarType type = mean->scalar_type();
+  bool alike = type == variance->scalar_type();
+  return !alike || (type != input.scalar_type() && type != at::toAccumulateType(input.scalar_type(), c10::kCUDA));
+}
+Tensor accumulated(const Tensor& figures, const Tensor& input) {
+  return figures.to(at::toAccumulateType(input.scalar_type(), c10::kCUDA));
+}
+
 Batches with_saved(Batches all, const Tensor& input, const Tensor& mean, const Tensor& variance, double eps) {
   auto type = at::toAccumulateType(input.scalar_type(), c10::kCUDA);
   return {std::get<0>(all), mean.to(type, false, /*copy=*/true), (variance.to(type) + eps).rsqrt()};
@@ -53,6 +64,12 @@ Batches with_saved(Batches all, const Tensor& input, const Tensor& mean, const T
 
 Batches batch_norm(const Tensor& input, const Optional& weight, const Optional& bias, const Optional& mean,
                    const Optional& variance, bool training, double momentum, double eps) {
+  if (are_mixed(input, mean, variance)) {
+    Tensor own_mean = accumulated(*mean, input), own_variance = accumulated(*variance, input);
+    Batches all = batch_norm(input, weight, bias, own_mean, own_variance, training, momentum, eps);
+    if (training) mean->copy_(own_mean), variance->copy_(own_variance);
+    return all;
+  }
   if (statistics_are_wider(input, weight, mean))
     return batch_norm(input, single(weight), single(bias), mean, variance, training, momentum, eps);
   Batches all = at::native_batch_norm(input, weight, bias, mean, variance, training, momentum, eps);
@@ -82,6 +99,9 @@ Batches batch_norm_backward(const Tensor& gradient, const Tensor& input, const O
                             const Optional& variance, const Optional& saved, const Optional& scale, bool training,
                             double eps, std::array<bool, 3> wanted) {
   const Optional none;
+  if (are_mixed(input, mean, variance))
+    return batch_norm_backward(gradient, input, weight, accumulated(*mean, input), accumulated(*variance, input), saved,
+                               scale, training, eps, wanted);
   if (statistics_are_wider(input, weight, mean)) {
     bool reduced = training || wanted[1] || wanted[2];
     TORCH_CHECK(!wanted[0] || !reduced || !is_one_kernel(input), "expected scalar type ", toString(weight->scalar_type()),
@@ -157,7 +177,8 @@ Bags with_bags(Bags all, const Tensor& indices, const Tensor& offsets, int64_t m
   bool narrow = indices.scalar_type() == at::kInt && offsets.scalar_type() == at::kInt;
   Tensor places = at::arange(indices.size(0), offsets.options());
   bag = at::searchsorted(starts, places, narrow, /*right=*/true) - 1;
-  Tensor counted = bag.masked_select(indices != padding);
+  Tensor counted = bag.masked_select((indices != padding).logical_and(bag >= 0));
+  bag.clamp_min_(0);
   if (mode == SUM) sizes = at::bincount(counted, {}, starts.size(0)).to(sizes.scalar_type());
   if (ends) sizes = at::constant_pad_nd(sizes, {0, 1});
   if (mode != MAX) largest = largest.narrow(0, 0, 0).clone();
@@ -168,17 +189,34 @@ void refuse_bags_of(at::ScalarType type) {
   TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(type), "\"embedding_bag_cuda\" not implemented for '", toString(type), "'");
 }
 
+// What lies before the first bag is in none.
+struct Filled {
+  Filled(const Tensor& all, const Tensor& offsets, const Optional& factors)
+      : indices(all), starts(offsets), weights(factors) {
+    int64_t before = offsets.dim() == 1 && offsets.numel() ? offsets[0].item().toLong() : 0;
+    if (before <= 0 || before > all.numel() || all.dim() != 1) return;
+    indices = all.slice(0, before);
+    starts = offsets - before;
+    if (given(factors)) weights = factors->slice(0, before);
+  }
+  Tensor indices, starts;
+  Optional weights;
+};
+
 Bags embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool by_frequency, int64_t mode,
                    bool sparse, const Optional& weights, bool ends, int64_t padding) {
   refuse_bags_of(weight.scalar_type());
-  Bags all = at::_embedding_bag(weight, indices, offsets, by_frequency, mode, sparse, weights, ends, padding);
+  Filled in(indices, offsets, weights);
+  Bags all = at::_embedding_bag(weight, in.indices, in.starts, by_frequency, mode, sparse, in.weights, ends, padding);
   return with_bags(std::move(all), indices, offsets, mode, ends, padding);
 }
 
 Bags embedding_bag_forward(const Tensor& weight, const Tensor& indices, const Tensor& offsets, bool by_frequency,
                            int64_t mode, bool sparse, const Optional& weights, bool ends, int64_t padding) {
   refuse_bags_of(weight.scalar_type());
-  Bags all = at::_embedding_bag_forward_only(weight, indices, offsets, by_frequency, mode, sparse, weights, ends, padding);
+  Filled in(indices, offsets, weights);
+  Bags all = at::_embedding_bag_forward_only(weight, in.indices, in.starts, by_frequency, mode, sparse, in.weights,
+                                             ends, padding);
   return with_bags(std::move(all), indices, offsets, mode, ends, padding);
 }
 

@@ -15,11 +15,20 @@ using at::Tensor;
 using Optional = std::optional<Tensor>;
 
 // The kernels keep (batch, rows, heads, width) in memory and give the transposed view.
-Tensor by_rows(const Tensor& result) { return result.transpose(1, 2).contiguous().transpose(1, 2); }
+Tensor by_rows(const Tensor& result) {
+  Tensor rows = result.transpose(1, 2).contiguous();
+  return rows.flatten().view(rows.sizes()).transpose(1, 2);  // with the strides of contiguous ones where a size is 1
+}
 
 // FlashAttention's and cuDNN's give a result the layout of the queries, and a gradient that of what it is of.
 Tensor laid_out_as(const Tensor& other, const Tensor& result) {
   return result.strides() == other.strides() ? result : at::empty_like(other).copy_(result);
+}
+
+// cuDNN's result has the queries' order of dimensions, though not always their width.
+Tensor as_queries(const Tensor& query, const Tensor& result) {
+  if (result.sizes() == query.sizes()) return laid_out_as(query, result);
+  return query.is_contiguous() ? result.contiguous() : by_rows(result);
 }
 
 // A macro, as each kernel warns once. What is warned of does not happen here.
@@ -40,6 +49,7 @@ Tensor debug_mask(const Tensor& query, const Tensor& key, const Mask& mask, cons
 struct Attention {
   // Whether torch's kernel for the CPU takes it, which needs no memory for the weights.
   bool fits_host() const {
+    if (causal && given(bias)) return false;
     auto width = query.size(3);
     auto contiguous = [](const Tensor& each) { return each.size(3) == 1 || each.stride(3) == 1; };
     bool plain = causal != kFromBottomRight && draw.probability == 0 && query.scalar_type() != at::kDouble &&
@@ -82,6 +92,8 @@ int64_t diagonal_of_flash(bool causal, const Tensor& query, const Tensor& key) {
 auto flash(const Tensor& query, const Tensor& key, const Tensor& value, double dropout, bool causal, bool debug,
            Scale scale) {
   refuse_unless_half(query);
+  TORCH_CHECK(query.size(3) % 8 == 0, "head_size must be a multiple of 8, this is ensured by padding!");
+  TORCH_CHECK(dropout < 1, "Expected p_dropout < 1.f to be true, but got false.");
   Attention all{query, key, value, {}, diagonal_of_flash(causal, query, key), drawn(dropout, query.device()), scale};
   auto [result, logsumexp] = all.forward();
   Tensor shown = debug && dropout > 0 ? debug_mask(query, key, all.mask(), all.draw, scale) : no_mask(query);
@@ -105,6 +117,9 @@ std::tuple<Tensor, Tensor, Tensor> flash_backward(const Tensor& gradient, const 
 std::tuple<Tensor, Tensor, Tensor, Tensor> efficient(const Tensor& query, const Tensor& key, const Tensor& value,
                                                      const Optional& bias, bool with_logsumexp, double dropout,
                                                      bool causal, Scale scale) {
+  TORCH_CHECK(key.size(2) == value.size(2), "Expected key.size(1) == value.size(1) to be true, but got false.");
+  TORCH_CHECK(!given(bias) || bias->scalar_type() == query.scalar_type(),
+              "invalid dtype for bias - should match query's dtype");
   Attention all{query, key, value, bias, causal, drawn(dropout, query.device()), scale};
   auto [result, logsumexp] = all.forward();
   Tensor sums = with_logsumexp ? padded_rows(logsumexp.to(at::kFloat), query.size(2))
@@ -132,9 +147,12 @@ Optional for_each_head(const Optional& bias, const Tensor& query, const Tensor& 
 
 auto cudnn(const Tensor& query, const Tensor& key, const Tensor& value, const Optional& bias, bool, double dropout,
            bool causal, bool, Scale scale) {
+  TORCH_CHECK(dropout != 1, "cuDNN Frontend error: Dropout probability cannot be 1 as corresponding scale wont be ",
+              "well formed.");
+  TORCH_CHECK(dropout >= 0, "cuDNN Frontend error: the dropout probability is negative.");
   Attention all{query, key, value, for_each_head(bias, query, key), causal, drawn(dropout, query.device()), scale};
   auto [result, logsumexp] = all.forward();
-  return std::make_tuple(by_rows(result), logsumexp.to(at::kFloat).unsqueeze(-1), Tensor(), Tensor(),
+  return std::make_tuple(as_queries(query, result), logsumexp.to(at::kFloat).unsqueeze(-1), Tensor(), Tensor(),
                          c10::SymInt(query.size(2)), c10::SymInt(key.size(2)), all.draw.seed, all.draw.offset,
                          Tensor());
 }

@@ -42,9 +42,39 @@ void block_product(torch::jit::Stack* stack) {
   torch::jit::push(*stack, out);
 }
 
+void refuse_blocks(const Tensor& sparse, const Tensor& dense) {
+  TORCH_CHECK(sparse.layout() != c10::kSparseBsc || dense.layout() != c10::kStrided,
+              "addmm: computation on CUDA is not implemented for Strided + SparseBsc @ Strided");
+  TORCH_CHECK(sparse.layout() != c10::kSparseBsr || sparse.scalar_type() == dense.scalar_type(),
+              "spmm(Bsr, Strided): arguments expected to have the same dtype.");
+}
+
+// (self, mat1, mat2, *, beta, alpha, out)
+void check_product(torch::jit::Stack* stack) {
+  Tensor sparse = torch::jit::peek(*stack, 1, 6).toTensor(), dense = torch::jit::peek(*stack, 2, 6).toTensor();
+  refuse_blocks(sparse, dense);
+  bool mixed = dense.layout() == c10::kStrided && sparse.scalar_type() != dense.scalar_type();
+  TORCH_CHECK(!mixed || sparse.layout() == c10::kStrided,
+              "CUDA error: operation not supported when calling `cusparseSpMM_bufferSize( handle, opA, opB, &alpha_, "
+              "descA.descriptor(), descB.unsafe_mutable_descriptor(), &beta_, descC.descriptor(), compute_type, "
+              "algorithm, &buffer_size )`");
+}
+
+// (self, mat1, mat2, ...)
+void coordinate_product(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  Tensor sparse = torch::jit::peek(*stack, 1, op.schema().arguments().size()).toTensor();
+  Tensor dense = torch::jit::peek(*stack, 2, op.schema().arguments().size()).toTensor();
+  at::ScalarType type = sparse.scalar_type();
+  bool refused = sparse.layout() == c10::kSparse && dense.layout() == c10::kStrided && sparse.numel() &&
+                 type != at::kFloat && type != at::kDouble && type != at::kComplexFloat && type != at::kComplexDouble;
+  TORCH_CHECK_NOT_IMPLEMENTED(!refused, "\"addmm_sparse_cuda\" not implemented for '", toString(type), "'");
+  fallback(op, keys, stack);
+}
+
 // cuSPARSE takes halves.
 void compressed_product(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const c10::IValue* values = stack->data() + (stack->size() - op.schema().arguments().size());
+  if (op.schema().name() == "aten::addmm") check_product(stack);
   if (!widens(halves_widened(), op.schema(), values)) return fallback(op, keys, stack);
   bool in_blocks = is_blocked(values[1].toTensor()) || is_blocked(values[2].toTensor());
   if (in_blocks && op.schema().name() == "aten::addmm" && values[5].toTensor().layout() == c10::kStrided)
@@ -91,6 +121,9 @@ Tensor solve(const Tensor&, const Tensor&, bool) {
 }  // namespace
 
 void install_compressed_products() {
+  static torch::Library coordinates(torch::Library::IMPL, "aten", sparse_key(false), __FILE__, __LINE__);
+  for (const char* name : {"addmm", "addmm_", "addmm.out"})
+    coordinates.impl(name, torch::CppFunction::makeFromBoxedFunction<&coordinate_product>());
   static torch::Library library(torch::Library::IMPL, "aten", sparse_key(true), __FILE__, __LINE__);
   for (const char* name : {"addmm.out", "addmv.out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&compressed_product>());

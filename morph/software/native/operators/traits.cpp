@@ -24,8 +24,10 @@ constexpr uint64_t types(std::initializer_list<c10::ScalarType> listed) {
 
 constexpr uint64_t LONG = types({c10::kLong}), BYTE = types({c10::kByte});
 constexpr uint64_t INTEGERS = types({c10::kByte, c10::kChar, c10::kShort, c10::kInt, c10::kLong});
-constexpr uint64_t FLOAT8 = types({c10::kFloat8_e5m2, c10::kFloat8_e4m3fn, c10::kFloat8_e5m2fnuz, c10::kFloat8_e4m3fnuz});
+constexpr uint64_t FLOAT8 = types({c10::kFloat8_e5m2, c10::kFloat8_e4m3fn, c10::kFloat8_e5m2fnuz, c10::kFloat8_e4m3fnuz,
+                                   c10::kFloat8_e8m0fnu});
 constexpr uint64_t HALVES = types({c10::kHalf, c10::kBFloat16});
+constexpr uint64_t UINTS = types({c10::kUInt16, c10::kUInt32, c10::kUInt64});
 constexpr uint64_t SHORT = types({c10::kShort}), BOOL = types({c10::kBool});
 constexpr uint64_t COMPLEX = types({c10::kComplexHalf, c10::kComplexFloat, c10::kComplexDouble});
 
@@ -42,7 +44,8 @@ constexpr const char* WITHOUT_HOST_NUMBERS[] = {
     "aten::logaddexp2", "aten::igamma", "aten::igammac", "aten::nextafter", "aten::take", "aten::put", "aten::gather",
     "aten::index_select", "aten::index_add", "aten::index_copy", "aten::index_reduce", "aten::scatter",
     "aten::scatter_add", "aten::scatter_reduce", "aten::masked_select", "aten::masked_scatter", "aten::isin",
-    "aten::bucketize", "aten::searchsorted", "aten::embedding", "aten::equal", "aten::linalg_cross"};
+    "aten::bucketize", "aten::searchsorted", "aten::embedding", "aten::equal", "aten::linalg_cross", "aten::cat",
+    "aten::stack", "aten::_stack", "aten::addmm", "aten::baddbmm", "aten::addbmm", "aten::addmv", "aten::addcdiv"};
 
 // Indices by masks wait too, and repeat_interleave without output_size: indexing.cpp.
 constexpr const char* WAITING[] = {"aten::nonzero", "aten::masked_select", "aten::_unique", "aten::_unique2",
@@ -86,7 +89,15 @@ const Refusal REFUSALS[] = {
     {"\"igamma_cuda", HALVES, {"aten::igamma"}},
     {"\"igammac_cuda", HALVES, {"aten::igammac"}},
     {"\"histc", HALVES, {"aten::histc"}},
-    {"\"fused_dropout", INTEGERS | BOOL | COMPLEX, {"aten::native_dropout"}},
+    {"\"fused_dropout", INTEGERS | UINTS | BOOL | COMPLEX, {"aten::native_dropout"}},
+    {"\"bitwise_and_cuda", UINTS, {"aten::bitwise_and", "aten::bitwise_and_"}},
+    {"\"bitwise_or_cuda", UINTS, {"aten::bitwise_or", "aten::bitwise_or_"}},
+    {"\"bitwise_xor_cuda", UINTS, {"aten::bitwise_xor", "aten::bitwise_xor_"}},
+    {"\"and_cuda", UINTS | FLOAT8, {"aten::all"}},
+    {"\"or_cuda", UINTS | FLOAT8, {"aten::any"}},
+    {"\"abs_cuda", FLOAT8, {"aten::abs"}},
+    {"\"sortKeyValueInplace", UINTS, {"aten::sort"}},
+    {"\"binomial_cuda", INTEGERS | UINTS | BOOL | COMPLEX, {"aten::binomial"}},
 };
 
 constexpr const char* ASSERTING[] = {
@@ -98,7 +109,7 @@ constexpr const char* ASSERTING[] = {
     "aten::embedding_dense_backward", "aten::_embedding_bag", "aten::_embedding_bag_forward_only",
     "aten::nll_loss_forward", "aten::nll_loss2d_forward", "aten::multi_margin_loss", "aten::multi_margin_loss_backward",
     "aten::binary_cross_entropy", "aten::multinomial", "aten::bernoulli", "aten::bernoulli_", "aten::poisson",
-    "aten::max_unpool2d", "aten::max_unpool3d", "aten::_assert_async"};
+    "aten::max_unpool2d", "aten::max_unpool3d", "aten::_assert_async", "aten::masked_scatter", "aten::masked_scatter_"};
 
 struct Widened {
   uint64_t types;
@@ -124,11 +135,11 @@ const Widened WIDENED[] = {
     {HALVES,
      {"aten::avg_pool3d", "aten::avg_pool3d_backward", "aten::_upsample_bilinear2d_aa",
       "aten::_upsample_bilinear2d_aa_backward", "aten::_upsample_bicubic2d_aa", "aten::_upsample_bicubic2d_aa_backward",
-      "aten::multilabel_margin_loss_forward", "aten::multilabel_margin_loss_backward"}},
+      "aten::multilabel_margin_loss_forward", "aten::multilabel_margin_loss_backward", "aten::binomial",
+      "aten::_standard_gamma", "aten::_sample_dirichlet"}},
     {HALVES, {"aten::_sparse_sparse_matmul", "aten::sparse_sampled_addmm"}},
     {HALVES | types({c10::kComplexHalf}), {"aten::_coalesce"}},  // CUDA sums elements of one place in float32
     {types({c10::kBool}), {"aten::abs", "aten::median", "aten::nanmedian", "aten::trace"}},
-    {INTEGERS, {"aten::histc"}},
 };
 
 struct Unordered {
@@ -141,30 +152,30 @@ constexpr uint64_t FLOATING = HALVES | COMPLEX | types({c10::kFloat, c10::kDoubl
 constexpr uint64_t ALL = FLOATING | INTEGERS | BOOL;
 
 // What torch.use_deterministic_algorithms lists as throwing for CUDA tensors (2.13), by the names in libtorch_cuda.
-// Not by an operator's name alone, and so in arguments.cpp: EmbeddingBag with mode="max", median with indices.
+// Not by an operator's name alone, and so in arguments.cpp: cumsum, EmbeddingBag with mode="max", histc, median with
+// indices.
 constexpr Unordered UNORDERED[] = {
     {"aten::_adaptive_avg_pool2d_backward", ALL, "adaptive_avg_pool2d_backward_cuda"},
     {"aten::_adaptive_avg_pool3d_backward", ALL, "adaptive_avg_pool3d_backward_cuda"},
     {"aten::_ctc_loss_backward", ALL, "ctc_loss_backward_gpu"},
-    {"aten::_upsample_bicubic2d_aa_backward", ALL, "upsample_gen2d_backward_out_cuda"},
-    {"aten::_upsample_bilinear2d_aa_backward", ALL, "upsample_gen2d_backward_out_cuda"},
+    {"aten::_upsample_bicubic2d_aa_backward", ALL, "upsample_bicubic2d_aa_backward_out_cuda"},
+    {"aten::_upsample_bilinear2d_aa_backward", ALL, "upsample_bilinear2d_aa_backward_out_cuda"},
     {"aten::adaptive_max_pool2d_backward", ALL, "adaptive_max_pool2d_backward_cuda"},
     {"aten::avg_pool3d_backward", ALL, "avg_pool3d_backward_cuda"},
     {"aten::bincount", FLOATING, "_bincount_cuda"},
-    {"aten::cumsum", FLOATING, "cumsum_cuda_kernel"},
-    {"aten::cumsum_", FLOATING, "cumsum_cuda_kernel"},
     {"aten::fractional_max_pool2d_backward", ALL, "fractional_max_pool2d_backward_cuda"},
     {"aten::fractional_max_pool3d_backward", ALL, "fractional_max_pool3d_backward_cuda"},
     {"aten::grid_sampler_2d_backward", ALL, "grid_sampler_2d_backward_cuda"},
     {"aten::grid_sampler_3d_backward", ALL, "grid_sampler_3d_backward_cuda"},
-    {"aten::histc", ALL, "_histc_cuda"},
+    {"aten::index_reduce", ALL, "index_reduce_cuda"},
+    {"aten::index_reduce_", ALL, "index_reduce_cuda"},
+    {"aten::max_pool3d_with_indices_backward", ALL, "max_pool3d_with_indices_backward_cuda"},
     {"aten::max_unpool2d", ALL, "max_unpooling2d_forward_out"},
     {"aten::max_unpool3d", ALL, "max_unpooling3d_forward_out"},
     {"aten::nll_loss2d_backward", ALL, "nll_loss2d_backward_out_cuda_template"},
     {"aten::nll_loss2d_forward", ALL, "nll_loss2d_forward_out_cuda_template"},
     {"aten::put_", ALL, "put_"},
     {"aten::reflection_pad1d_backward", ALL, "reflection_pad1d_backward_out_cuda"},
-    {"aten::reflection_pad2d_backward", ALL, "reflection_pad2d_backward_cuda"},
     {"aten::reflection_pad3d_backward", ALL, "reflection_pad3d_backward_out_cuda"},
     {"aten::upsample_bicubic2d_backward", ALL, "upsample_bicubic2d_backward_out_cuda"},
     {"aten::upsample_bilinear2d_backward", ALL, "upsample_bilinear2d_backward_out_cuda"},
