@@ -129,9 +129,10 @@ Integer rounded(Floating value) {
   return value >= end ? Limits::max() : value < begin ? Limits::min() : Integer(value);
 }
 
+// Of a copy between host and device, the host converts the type.
 bool rounds_to_integers(const Tensor& source, const Tensor& target) {
-  bool is_cudas = settings().type == c10::DeviceType::CUDA && !source.is_cpu() && source.is_floating_point();
-  return is_cudas && at::isIntegralType(target.scalar_type(), /*includeBool=*/false);
+  bool is_cudas = settings().type == c10::DeviceType::CUDA && !source.is_cpu() && !target.is_cpu();
+  return is_cudas && source.is_floating_point() && at::isIntegralType(target.scalar_type(), /*includeBool=*/false);
 }
 
 // Small integers are the last bits of wider ones.
