@@ -19,7 +19,7 @@ class Status:
     __members__: ClassVar[dict[str, Status]]
 
     def __init__(self, value: SupportsInt) -> None:
-        if not isinstance(value, SupportsInt) or int(value) < 0:
+        if not hasattr(value, "__int__") or int(value) < 0:
             raise TypeError(f"__init__(): incompatible constructor arguments. Invoked with: {value!r}")
         self.value = int(value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from types import ModuleType
-from typing import Any, SupportsInt
+from typing import Any
 
 from morph.base.status import Status
 from morph.software import runtime_functions
@@ -46,7 +46,7 @@ def _marks() -> dict[str, Any]:
         "rangePushA": push,
         "rangePop": lambda: NOT_FOLLOWED,
         "rangeStartA": start,
-        "rangeEnd": lambda number: _require("rangeEnd", SupportsInt, number),
+        "rangeEnd": lambda number: _require("rangeEnd", int, number),
         "markA": lambda message: _require("markA", str, message),
         "deviceRangeStart": lambda message, stream: next(numbers),
         "deviceRangeEnd": lambda number, stream: None,
