@@ -1,7 +1,8 @@
-"""Captures a call of a function."""
+"""Captures a call of a function, or tells why that failed."""
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 
@@ -11,3 +12,14 @@ def captured(work, graph=None, **options):
     with torch.cuda.graph(graph, **options):
         result = work()
     return graph, result
+
+
+def refused(work):
+    """Returns why a capture of some work failed."""
+    with (
+        torch.cuda.stream(torch.cuda.current_stream()),  # a failed capture leaves its own stream current
+        pytest.raises(RuntimeError, match="failed due to a previous error during capture") as caught,
+    ):
+        captured(work)
+    assert not torch.cuda.is_current_stream_capturing()
+    return str(caught.value.__context__)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import pytest
 import torch
 
-from tests.software.cuda.capturing import captured
+from tests.software.cuda.capturing import captured, refused
 
 
 def test_a_generator_that_is_not_registered_is_refused() -> None:
@@ -35,17 +34,6 @@ def waits(value: torch.Tensor) -> list[Callable[[], object]]:
     return [*device, lambda: pinned.copy_(value), value.sum().item, value.nonzero, *factorizations]
 
 
-def refused(work: Callable[[], object]) -> str:
-    """Returns why a capture of some work failed."""
-    with (
-        torch.cuda.stream(torch.cuda.current_stream()),  # a failed capture leaves its own stream current
-        pytest.raises(RuntimeError, match="failed due to a previous error during capture") as caught,
-    ):
-        captured(work)
-    assert not torch.cuda.is_current_stream_capturing()
-    return str(caught.value.__context__)
-
-
 def test_what_waits_is_refused_during_a_capture() -> None:
     value = torch.ones(3, device="cuda")
     for wait in (*waits(value), lambda: torch.cuda.current_stream().query()):
@@ -53,64 +41,6 @@ def test_what_waits_is_refused_during_a_capture() -> None:
     graph, result = captured(lambda: value + 1)
     graph.replay()
     assert result.tolist() == [2, 2, 2]
-
-
-def test_copies_of_memory_that_is_not_pinned_are_refused_and_the_capture_goes_on() -> None:
-    value, host = torch.ones(3, device="cuda"), torch.ones(3)
-    copies = [value.tolist, value.cpu, lambda: host.to("cuda", non_blocking=True), lambda: value.copy_(host)]
-    copies += [lambda: host.copy_(value), lambda: torch.tensor([1.0], device="cuda"), value.long().bincount]
-
-    def work() -> torch.Tensor:
-        for copy in copies:
-            with pytest.raises(RuntimeError, match="^Cannot copy between CPU and CUDA tensors during"):
-                copy()
-        return value + 1
-
-    graph, result = captured(work)
-    graph.replay()
-    assert result.tolist() == [2, 2, 2]
-
-
-def test_a_number_is_written_by_a_mask_without_a_wait() -> None:
-    value = torch.ones(3, device="cuda")
-    graph, _ = captured(lambda: value.__setitem__(value > 0, 5))
-    assert value.tolist() == [1, 1, 1]
-    graph.replay()
-    assert value.tolist() == [5, 5, 5]
-
-
-@pytest.mark.parametrize("mode", ["global", "thread_local", "relaxed"])
-def test_other_threads_wait_for_a_device_only_without_a_capture(mode: str) -> None:
-    value = torch.ones(3, device="cuda")
-    own: list[str] = []
-
-    def other(call: Callable[[], object]) -> None:
-        try:
-            call()
-            own.append("")
-        except RuntimeError as error:
-            own.append(str(error).splitlines()[0])
-
-    def work() -> None:
-        for call in (value.sum, lambda: value.max().item(), torch.cuda.synchronize):
-            thread = threading.Thread(target=other, args=(call,))
-            thread.start()
-            thread.join()
-
-    with torch.cuda.stream(torch.cuda.current_stream()), pytest.raises(RuntimeError, match="previous error"):
-        captured(work, capture_error_mode=mode)
-    refusal = "CUDA error: operation not permitted when stream is capturing"
-    assert own == ["", refusal if mode == "global" else "", refusal]
-
-
-def test_memory_is_taken_from_the_driver_by_captured_streams_alone() -> None:
-    def outside() -> None:
-        with torch.cuda.stream(torch.cuda.Stream()):
-            torch.empty(64 << 20, device="cuda", dtype=torch.uint8)
-
-    assert "operation not permitted when stream is capturing" in refused(outside)
-    graph, _ = captured(lambda: torch.zeros(64 << 20, device="cuda", dtype=torch.uint8))
-    graph.replay()
 
 
 def test_nothing_more_is_captured_after_what_is_refused() -> None:
@@ -126,16 +56,6 @@ def test_nothing_more_is_captured_after_what_is_refused() -> None:
         captured(work)
     assert (value + 1).tolist() == [2, 2, 2]
     assert not more
-
-
-def test_a_capture_asks_no_event_of_before_unless_it_is_relaxed() -> None:
-    before = torch.cuda.Event()
-    before.record()
-    assert "operation not permitted when stream is capturing" in refused(before.query)
-    side = torch.cuda.Stream()
-    with torch.cuda.graph(torch.cuda.CUDAGraph(), stream=side, capture_error_mode="relaxed"):
-        torch.ones(1, device="cuda")
-        assert before.query()
 
 
 def test_a_capture_ends_on_its_own_stream() -> None:
