@@ -98,9 +98,11 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
     if (began) record_call("cudaGraphLaunch", began);
   });
   module.def("write_result", [](at::Tensor& into, const at::Tensor& result) {  // on CUDA the kernel writes it there
-    in_list_kernel = true;
+    struct Unseen {
+      const bool before = std::exchange(in_list_kernel, true);
+      ~Unseen() { in_list_kernel = before; }
+    } unseen;
     into.copy_(result);
-    in_list_kernel = false;
   });
   module.def("count_operators", &count_operators);
   module.def("counted_operators", &counted_operators);
