@@ -35,7 +35,11 @@ def synchronize(target: Callable[[int], None], device: Any = None) -> None:
 
 
 def query(stream: Any) -> bool:
-    """Implement ``Stream.query`` by an event: torch_tpu's raises, and torch's own is always true (0.2.0)."""
+    """Implement ``Stream.query`` by an event: torch_tpu's raises, and torch's own is always true (0.2.0).
+
+    torch_tpu's event is done some milliseconds after the work before it: for that long an idle stream may be
+    said to be busy. A busy one is never said to be idle.
+    """
     return bool(stream.record_event().query())
 
 
