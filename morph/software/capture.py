@@ -69,6 +69,7 @@ class Capture(TorchDispatchMode):  # type: ignore[no-untyped-call]
             raise RuntimeError(PAGEABLE)
         if blocking_operations.refused(func, named):
             self._native.refuse_in_capture(f"the program must wait for {func}")
+        self._native.need_handle(func._schema.name)
         if foresight.is_collective(func):
             return self._communicated(func, args, kwargs)
         if foresight.computes_nothing(func):

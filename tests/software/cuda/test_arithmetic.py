@@ -163,3 +163,37 @@ def test_halves_are_limited_by_numbers_beyond_them():
     assert x.clamp(0, 1e6).tolist() == [0, 0.5, torch.inf]
     assert x.clamp_max(65510).tolist() == [-1, 0.5, 65504]
     assert x.clone().clamp_(-1e6, 0.25).tolist() == [-1, 0.25, 0.25]
+
+
+NUMBERS = {
+    "add": lambda x: x + 1,
+    "radd": lambda x: 1 - x,
+    "mul": lambda x: x * 2.5,
+    "div": lambda x: x / 3,
+    "remainder": lambda x: x % 2,
+    "floor_divide": lambda x: x // 2,
+    "xlogy": lambda x: torch.xlogy(x, 2),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.int32])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_takes_no_memory_and_is_read_as_it_is(name, dtype):
+    if dtype.is_complex and name in ("remainder", "floor_divide", "xlogy"):
+        pytest.skip("no order of complex numbers")
+    x = torch.arange(1, 5).to(dtype)
+    there = x.cuda()
+    before = torch.cuda.memory_stats()["allocation.all.allocated"]
+    result = NUMBERS[name](there)
+    made = torch.cuda.memory_stats()["allocation.all.allocated"] - before
+    assert made == 1 or dtype == torch.int32, f"{name} takes memory {made} times"
+    assert_close(result.cpu(), NUMBERS[name](x), atol=0, rtol=0)
+
+
+def test_numbers_that_a_type_does_not_hold_are_converted_as_on_the_cpu():
+    x, whole = torch.ones(2), torch.ones(2, dtype=torch.int32)
+    assert_close((x.cuda() * 1e300).cpu(), x * 1e300)
+    assert_close((x.cuda() * float("nan")).cpu(), x * float("nan"), equal_nan=True)
+    assert_close((whole.cuda() + 2**40).cpu(), whole + 2**40)
+    assert (whole.cuda() * 1.5).dtype == torch.float32
+    assert (x.cuda() * 1j).dtype == torch.complex64

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from tests.platforms import Platform
 from tests.software.cuda.capturing import captured, refused
 
 
@@ -77,3 +78,44 @@ def test_a_capture_asks_no_event_of_before_unless_it_is_relaxed() -> None:
     with torch.cuda.graph(torch.cuda.CUDAGraph(), stream=side, capture_error_mode="relaxed"):
         torch.ones(1, device="cuda")
         assert before.query()
+
+
+HANDLES = """
+import os, threading, torch
+x = torch.ones(2, 2, device="cuda")
+
+def captured(mode="global"):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, capture_error_mode=mode):
+        product = x @ x
+    graph.replay()
+    return product.tolist()
+
+def refused(mode="global"):
+    try:
+        captured(mode)
+    except RuntimeError as error:
+        return str(error.__context__), str(error).splitlines()[0]
+
+def in_thread(call):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(call()))
+    thread.start()
+    thread.join()
+    while os.path.exists(f"/proc/self/task/{thread.native_id}"):
+        pass  # it gives its handle back at its very end
+    return results[0]
+
+for mode in ("global", "thread_local"):
+    first, last = refused(mode)
+    assert first == "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`", first
+    assert last == "CUDA error: operation failed due to a previous error during capture", last
+assert in_thread(lambda: captured("relaxed")) == [[2, 2], [2, 2]]
+assert captured() == [[2, 2], [2, 2]], "the handle of the thread that has ended"
+assert in_thread(refused), "this thread's handle is not another's"
+"""
+
+
+@pytest.mark.platforms("cpu")
+def test_the_first_product_of_a_thread_is_not_captured(platform: Platform) -> None:
+    platform.run(HANDLES)

@@ -245,16 +245,23 @@ def test_memory_is_given_back_once() -> None:
             torch.cuda.caching_allocator_delete(wrong)
 
 
-def test_memory_without_a_cache_goes_as_soon_as_it_is_free() -> None:
+def test_memory_without_a_cache_is_the_drivers_and_goes_as_soon_as_it_is_free() -> None:
     torch.cuda.empty_cache()
-    before = torch.cuda.memory_reserved()
+    cached = torch.ones(3, device="cuda")
+    before, (free, _) = torch.cuda.memory_stats(), torch.cuda.mem_get_info()
     with torch.cuda.caching_allocator_disabled():
         with torch.cuda.caching_allocator_disabled():
             pass
-        tensor = torch.ones(8 << 20, device="cuda")
-        assert torch.cuda.memory_reserved() > before
-        del tensor
-        assert torch.cuda.memory_reserved() == before
+        tensor = torch.ones(8 << 20, device="cuda") + cached[0]
+        assert tensor.sum().item() == 16 << 20
+        assert torch.cuda.mem_get_info()[0] <= free - (32 << 20)
+        assert torch.cuda.memory_stats() == before
+        tensor.record_stream(torch.cuda.Stream())
+        kept = torch.ones(3, device="cuda")
+    del tensor, cached
+    assert torch.cuda.mem_get_info()[0] >= free - (4 << 20)
+    assert kept.tolist() == [1, 1, 1]
+    assert torch.cuda.memory_allocated() == before["allocated_bytes.all.current"] - 512
 
 
 def test_a_profiler_measures_the_device_unless_it_is_told_not_to() -> None:

@@ -126,23 +126,27 @@ void refuse_in_capture(const std::string& detail) {
 }
 
 template <class Forbids>
-static void refuse_where(Forbids forbids) {
-  if (!any) return;
+static bool break_off_where(Forbids forbids) {
+  if (!any) return false;
   std::lock_guard lock(capture_mutex);
-  bool refused = false;
+  bool forbidden = false;
   for (const Found& each : captures)
-    if (forbids(*each)) refused = each->broken_off = true;
-  if (refused) refuse(kCaptureUnsupported);
+    if (forbids(*each)) forbidden = each->broken_off = true;
+  return forbidden;
 }
 
-void refuse_unsafe_call() {
-  refuse_where([](const Capture& each) {
+bool break_off_unsafe() {
+  return break_off_where([](const Capture& each) {
     return each.mode == CaptureMode::kGlobal || (&each == own.get() && each.mode == CaptureMode::kThreadLocal);
   });
 }
 
+void refuse_unsafe_call() {
+  if (break_off_unsafe()) refuse(kCaptureUnsupported);
+}
+
 void refuse_waiting_for(c10::DeviceIndex index) {
-  refuse_where([index](const Capture& each) { return each.first.first == index; });
+  if (break_off_where([index](const Capture& each) { return each.first.first == index; })) refuse(kCaptureUnsupported);
 }
 
 void refuse_if_captured(c10::Stream stream) {

@@ -36,6 +36,7 @@ void come_after(c10::Stream stream, const Mark& mark);
 // Each fails the capture, which cannot contain this.
 void refuse_in_capture(const std::string& detail = "");  // that of this thread, or of its current stream
 void refuse_unsafe_call();                               // those whose mode forbids it
+bool break_off_unsafe();                                 // likewise, without an error: whether there was one
 void refuse_waiting_for(c10::DeviceIndex index);          // all on the device
 void refuse_if_captured(c10::Stream stream);
 void refuse_if_captured(const Mark& mark);

@@ -59,7 +59,6 @@ void Arena::give_back(Segment* segment, void* pointer) {
   std::lock_guard<std::mutex> lock(mutex_);
   make_free(segment->block_at(pointer));
   settle_inactive(segment->large);
-  if (!caching) release_unused_segments();
 }
 
 void Arena::let_wait(Block* block) {
@@ -209,12 +208,13 @@ void Arena::release(Block* block) {
 }
 
 // Addresses are taken by granules, of which the file holds only the pages that are written.
-void* Arena::take_outside(size_t bytes) {
+void* Arena::take_outside(size_t bytes, bool torchs) {
   std::lock_guard<std::mutex> lock(mutex_);
   size_t size = rounded(std::max(bytes, size_t(1)), kRound), offset = end_;
   char* start = size <= left() ? map(rounded(size, kGranule)) : nullptr;
   if (!start) return nullptr;
   auto segment = std::make_unique<Segment>(Segment{device_, start, size, offset, 0, {0, 0}, true});
+  segment->is_uncached = torchs;
   outside_bytes_ += size;
   enter(start, rounded(size, kGranule), segment.get());
   outside_.emplace(start, std::move(segment));

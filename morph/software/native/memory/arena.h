@@ -27,7 +27,7 @@ class Arena {
   void give_back(Segment* segment, void* pointer);
   void let_wait(Block* block);  // it counts as given back, but remains active until give_back
   // Memory that a program takes from CUDA's runtime itself, beside torch's caches; null where it does not fit.
-  void* take_outside(size_t bytes);
+  void* take_outside(size_t bytes, bool torchs = false);
   bool give_back_outside(Segment* segment);  // false if it is a segment of torch's
   size_t available();  // bytes that are neither reserved nor taken outside
 
@@ -55,7 +55,7 @@ class Arena {
   int file();  // the memory file that all segments lie in
 
   double fraction = 1.0;
-  bool caching = true;  // if false, a segment is freed as soon as it is empty
+  bool caching = true;  // if false, torch's memory is outside
 
  private:
   using StatArray = c10::CachingAllocator::StatArray;

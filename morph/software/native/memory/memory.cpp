@@ -36,6 +36,16 @@ void free_unused() {
   for (void* pointer : no_longer_used()) free_device_memory(pointer);
 }
 
+// Without the cache torch asks CUDA for each block, and counts none (uncached_allocate in CUDACachingAllocator.cpp).
+void* take_uncached(DeviceIndex index, size_t bytes) {
+  refuse_unsafe_call();
+  RecordedCall recorded("cudaMalloc");
+  void* start = arena(index).take_outside(bytes, /*torchs=*/true);
+  if (!start) refuse(kMemoryAllocation);
+  trace(&Table::trace_gpu_memory_allocation, start);
+  return start;
+}
+
 void* take(DeviceIndex index, size_t bytes) {
   constexpr size_t most = size_t(1) << 60;
   open_context(index);
@@ -43,6 +53,7 @@ void* take(DeviceIndex index, size_t bytes) {
   Remembered with(true);
   TORCH_CHECK_WITH(OutOfMemoryError, bytes < most || settings().type != c10::DeviceType::CUDA, settings().title,
                    " out of memory. Tried to allocate more than 1EB memory.");
+  if (!arena(index).caching) return take_uncached(index, bytes);
   c10::StreamId stream = current_stream(index).id();
   try {
     Block* block = arena(index).take(bytes, stream, pool_for(index, stream));
@@ -80,7 +91,8 @@ struct Allocator final : DeviceAllocator {
   }
   void recordStream(const c10::DataPtr& data, c10::Stream stream) override {
     const Segment* segment = segment_of(data.get());
-    if (segment && !(segment->stream == stream.id() && segment->device == stream.device_index())) use_on(data.get(), stream);
+    bool is_its_own = segment && segment->stream == stream.id() && segment->device == stream.device_index();
+    if (segment && !segment->is_uncached && !is_its_own) use_on(data.get(), stream);
   }
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(DeviceIndex index) override { return arena(index).stats(); }
   void resetAccumulatedStats(DeviceIndex index) override { arena(index).reset_totals(); }
@@ -112,6 +124,15 @@ static void tell_of_free(const Block& block) {
   if (c10::memoryProfilingEnabled()) report(block.segment->device, block.start, -int64_t(block.size));
 }
 
+// Whether it was memory that torch has without the cache.
+static bool free_uncached(void* pointer) {
+  Segment* segment = segment_of(pointer);
+  if (!segment || !segment->is_uncached || segment->start != pointer) return false;
+  RecordedCall recorded("cudaFree");
+  trace(&Table::trace_gpu_memory_deallocation, pointer);
+  return arena(segment->device).give_back_outside(segment);
+}
+
 static Block* used_block(void* pointer) {
   Segment* segment = segment_of(pointer);
   Block* block = segment && !segment->blocks.empty() ? segment->block_at(pointer) : nullptr;
@@ -120,7 +141,7 @@ static Block* used_block(void* pointer) {
 }
 
 void free_device_memory(void* pointer) {
-  if (!pointer) return;
+  if (!pointer || free_uncached(pointer)) return;
   Block* block = used_block(pointer);
   Arena& of = *arenas[size_t(block->segment->device)];
   Remembered with(false);

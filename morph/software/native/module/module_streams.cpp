@@ -1,8 +1,10 @@
 // Python bindings of streams and events.
 #include "device/captures.h"
 #include "device/clock.h"
+#include "device/cublas.h"
 #include "device/errors.h"
 #include "module/module.h"
+#include "operators/traits.h"
 
 namespace software {
 namespace {
@@ -18,6 +20,11 @@ double elapsed(size_t from, size_t to) {
 void sleep_on_current(double seconds) {
   auto time = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   sleep_on(current_stream(current_device()), time);
+}
+
+// Of the library that computes an operator, by its qualified name.
+void need_handle(const std::string& name) {
+  if (traits(name.c_str()).multiplies) need_cublas(current_device());
 }
 
 c10::Stream current(int index) { return current_stream(checked(index_of(index))); }
@@ -44,6 +51,7 @@ void bind_streams(py::module& module) {
   module.def("is_current_stream_captured", [](int index) { return is_capturing(current(index)); }, py::arg("index") = -1);
   module.def("note_captured_work", [] { note_captured_work(current(-1)); });
   module.def("refuse_in_capture", &refuse_in_capture, py::arg("detail") = "");
+  module.def("need_handle", &need_handle);
   module.def("watch_waits", [](int mode) { watch_waits(Waits(mode)); });
   module.def("watched_waits", [] { return int(watched_waits()); });
 }

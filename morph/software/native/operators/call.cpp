@@ -5,6 +5,7 @@
 #include "device/clock.h"
 #include "device/errors.h"
 #include "memory/host_view.h"
+#include "operators/numbers.h"
 #include "operators/sparse.h"
 
 #include <ATen/Context.h>
@@ -83,7 +84,7 @@ void write_back(const Tensor& mine, const Tensor& host) {
 Tensor& Call::to_host(const Tensor& tensor, bool written) {
   if (!on_device(tensor)) {
     if (tensor.defined()) refuse_unless_scalar(tensor, written);
-    pairs_.push_back({nullptr, tensor, false});
+    pairs_.push_back({nullptr, converted(tensor), false});
     return pairs_.back().host;
   }
   const c10::TensorImpl* device = tensor.unsafeGetTensorImpl();
@@ -95,6 +96,15 @@ Tensor& Call::to_host(const Tensor& tensor, bool written) {
     }
   pairs_.push_back({device, view(tensor, written), written});
   return pairs_.back().host;
+}
+
+// The CPU's kernel converts a number of the program's in memory of the device, unless it has the tensors' type. In half
+// precision it has to read the number itself.
+Tensor Call::converted(const Tensor& number) const {
+  bool is_number = number.defined() && number.unsafeGetTensorImpl()->is_wrapped_number();
+  if (!is_number || mixed_types_) return number;
+  TakingFrom host(-1);
+  return number_as(number, seen_);
 }
 
 Tensor Call::element_to_host(const Tensor& tensor) {
@@ -186,10 +196,7 @@ void Call::refuse_unless_scalar(const Tensor& tensor, bool written) const {
 
 // CUDA has other kernels for sparse tensors.
 void Call::note(const Tensor& tensor) {
-  if (tensor.layout() != c10::kStrided) return;
-  mixed_types_ |= seen_ != at::ScalarType::Undefined && seen_ != tensor.scalar_type();
-  seen_ = tensor.scalar_type();
-  if (!traits_.watches(seen_)) return;
+  if (tensor.layout() != c10::kStrided || !traits_.watches(seen_)) return;
   noted_ = seen_;
   empty_ |= tensor.numel() == 0;
 }

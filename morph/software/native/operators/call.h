@@ -3,6 +3,7 @@
 
 #include "device/activities.h"
 #include "device/assertions.h"
+#include "device/cublas.h"
 #include "device/device.h"
 #include "memory/memory.h"
 #include "operators/traits.h"
@@ -39,6 +40,8 @@ class Call {
   // Every argument is examined before the first view is made.
   void consider(const at::Tensor& tensor) {
     if (!on_device(tensor)) return;
+    mixed_types_ |= seen_ != at::ScalarType::Undefined && seen_ != tensor.scalar_type();
+    seen_ = tensor.scalar_type();
     if (traits_.watches()) note(tensor);
     choose(tensor.device());
   }
@@ -48,6 +51,7 @@ class Call {
   // Of the arguments together: refuses what CUDA has no kernel for, and waits where CUDA's does.
   void considered() const {
     if (noted_ != at::ScalarType::Undefined) refuse_noted();
+    if (traits_.multiplies) need_cublas(device().index());
     if (traits_.waits) wait();
   }
   // Calls the CPU's kernel, whose complaint about a value is an assertion of CUDA's.
@@ -84,6 +88,7 @@ class Call {
     if (device_.index() >= 0 && device_ != wanted && !traits_.takes_host_tensors) mixed(wanted);
     device_ = wanted;
   }
+  at::Tensor converted(const at::Tensor& number) const;
   Pair* of_host(const c10::StorageImpl* storage);
   at::Tensor view(const at::Tensor& tensor, bool written);
   Pair* of_device(const c10::StorageImpl* storage);

@@ -52,6 +52,10 @@ constexpr const char* WAITING[] = {"aten::nonzero", "aten::masked_select", "aten
                                    "aten::unique_dim", "aten::unique_consecutive", "aten::unique_dim_consecutive",
                                    "aten::bincount", "aten::equal"};
 
+// Each with its variant in place.
+constexpr const char* MULTIPLYING[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::mv", "aten::addmv",
+                                       "aten::dot", "aten::vdot", "aten::_addmm_activation"};
+
 // The operators that a torch for CUDA registers for the CPU only, and that programs call (2.7.1 to 2.15.0).
 constexpr const char* MISSING[] = {"aten::histogram", "aten::_histogramdd_bin_edges",
                                    "aten::_histogramdd_from_bin_cts", "aten::_histogramdd_from_bin_tensors",
@@ -188,9 +192,10 @@ Table* made() {
   for (const char* name : WITH_HOST_TENSORS) (*table)[name].takes_host_tensors = true;
   for (const char* name : WAITING) (*table)[name].waits = true;
   if (settings().type != c10::DeviceType::CUDA) return table;
-  for (std::string name : WITHOUT_HOST_NUMBERS)
-    for (const char* suffix : {"", "_"})
-      (*table)[*new std::string(name + suffix)].refuses_host_numbers = true;
+  for (const char* suffix : {"", "_"}) {
+    for (std::string name : WITHOUT_HOST_NUMBERS) (*table)[*new std::string(name + suffix)].refuses_host_numbers = true;
+    for (std::string name : MULTIPLYING) (*table)[*new std::string(name + suffix)].multiplies = true;
+  }
   for (const char* name : ASSERTING) (*table)[name].asserts = true;
   for (const char* name : MISSING) (*table)[name].is_missing = true;
   for (const Widened& each : WIDENED)
