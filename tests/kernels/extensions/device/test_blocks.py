@@ -141,6 +141,21 @@ def test_sort_of_the_device():
     assert torch.equal(order.long(), indices)
 
 
+def test_sorts_of_segments_of_the_device():
+    starts, n = torch.tensor([3, 40, 40, 57]), 60
+    keys, values = torch.randperm(n).cuda() + (1 << 40), torch.arange(n, device="cuda", dtype=torch.int32)
+    results, orders = torch.full((5, n), -1, device="cuda"), integers(2, n)
+    call("collectives", "segmented_sorts", keys, results, values, orders, starts.cuda(), 3, n)
+    first, last = keys[3:40].sort(), keys[40:57].sort()
+    expected = torch.cat([first.values, last.values])
+    falling = torch.cat([first.values.flip(0), last.values.flip(0)])
+    assert torch.equal(results[:, 3:57], torch.stack([expected, falling, expected, falling, expected]))
+    assert results[:4, :3].eq(-1).all()
+    assert results[:4, 57:].eq(-1).all()
+    assert torch.equal(orders[0, 3:57].long(), torch.cat([first.indices + 3, last.indices + 40]))
+    assert torch.equal(orders[1, 3:40].long(), first.indices.flip(0) + 3)
+
+
 def test_scans_of_the_device_by_key():
     keys, values, out = torch.arange(60) // 7 % 3, torch.arange(60) * 7 % 31, integers(5, 60)
     call("collectives", "device_scans_by_key", keys.int().cuda(), values.int().cuda(), out, 60)

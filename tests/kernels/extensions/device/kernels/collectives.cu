@@ -48,6 +48,23 @@ void device_sort(const float* keys, float* sorted, const int* values, int* sorte
   cub::DeviceRadixSort::SortPairs(storage, bytes, keys, sorted, values, sorted_values, n);
   cudaFree(storage);
 }
+void segmented_sorts(int64_t* keys, int64_t* sorted, int* values, int* sorted_values, const int64_t* starts, int segments, int n) {
+  using Sort = cub::DeviceSegmentedRadixSort;
+  void* storage = nullptr;
+  size_t bytes = 0;
+  const int64_t* ends = starts + 1;
+  cub::DoubleBuffer<int64_t> both(keys, sorted);
+  cub::DoubleBuffer<int> both_values(values, sorted_values);
+  for (int turn = 0; turn < 2; turn++) {
+    Sort::SortPairsDescending(storage, bytes, keys, sorted + n, values, sorted_values + n, n, segments, starts, ends, 0, 16);
+    Sort::SortKeys(storage, bytes, keys, sorted + 2 * n, n, segments, starts, ends);
+    Sort::SortKeysDescending(storage, bytes, keys, sorted + 3 * n, n, segments, starts, ends);
+    Sort::SortPairs(storage, bytes, both, both_values, n, segments, starts, ends, 0, 16, cudaStream_t(0));
+    if (!storage) cudaMalloc(&storage, bytes);
+  }
+  cudaMemcpy(sorted + 4 * n, both.Current(), n * sizeof(int64_t), cudaMemcpyDefault);
+  cudaFree(storage);
+}
 void device_scans_by_key(const int* keys, const int* in, int* out, int n) {
   void* storage = nullptr;
   size_t bytes = 0;
