@@ -80,6 +80,11 @@ def test_a_header_that_is_not_served_is_refused_by_name(nvcc, tmp_path, header):
     assert f"morph: {header}: the software device has no " in said
 
 
+def test_thrusts_complex_numbers_bring_the_limits_of_floats(nvcc, tmp_path):
+    source = "#include <thrust/complex.h>\nstatic_assert(FLT_MIN > 0 && DBL_MAX > 1);\n"
+    assert compile_source(nvcc, tmp_path, source) == (0, "")
+
+
 def test_an_error_of_the_user_keeps_its_line(nvcc, tmp_path):
     status, said = compile_source(nvcc, tmp_path, KERNEL % "out[0] = missing;")
     assert status == 1

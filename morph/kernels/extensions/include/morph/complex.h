@@ -1,6 +1,7 @@
 // thrust's complex numbers, which torch's own convert from and to in a CUDA source.
 #pragma once
 
+#include <cfloat>  // as thrust does: sources with torch's headers take FLT_MIN from there
 #include <cmath>
 #include <complex>
 
