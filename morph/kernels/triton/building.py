@@ -12,8 +12,10 @@ import subprocess
 from morph.base import private
 from morph.base.errors import MorphError
 from morph.base.host import compiler
+from morph.kernels import ptx
 
 HEADERS = pathlib.Path(__file__).parent / "headers"
+INCLUDES = (f"-I{HEADERS}", f"-I{ptx.HEADERS}")
 FLAGS = (
     # -O3 unrolls short inner loops first, and GCC 12 then vectorises some of them wrongly
     *("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-march=native", "-std=c++20"),
@@ -43,7 +45,7 @@ def build(source: str, fuse: bool) -> bytes:
         file, library = folder / "kernel.cpp", folder / "kernel.so"
         file.write_text(source)
         contraction = f"-ffp-contract={'fast' if fuse else 'off'}"
-        words = [*compiler(), *FLAGS, contraction, f"-I{HEADERS}", str(file), "-o", str(library)]
+        words = [*compiler(), *FLAGS, contraction, *INCLUDES, str(file), "-o", str(library)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode:
             reason = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:300])
@@ -54,7 +56,8 @@ def build(source: str, fuse: bool) -> bytes:
 @functools.cache
 def version() -> str:
     """Return a name of the way kernels are compiled: of these sources, the compiler and the processor."""
-    files = sorted(each for each in HEADERS.parent.rglob("*") if each.suffix in (".py", ".h"))
+    folders = (HEADERS.parent, ptx.HEADERS.parent)
+    files = sorted(each for folder in folders for each in folder.rglob("*") if each.suffix in (".py", ".h"))
     parts = [file.read_bytes() for file in files]
     command = compiler()
     binary = pathlib.Path(shutil.which(command[0]) or command[0]).resolve()

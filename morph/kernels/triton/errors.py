@@ -9,7 +9,7 @@ class UnsupportedOperationError(MorphError, NotImplementedError):
     """A kernel contains an operation that is not lowered.
 
     Attributes:
-        operation: The operation's name, such as ``tt.elementwise_inline_asm``.
+        operation: The operation's name, such as ``tt.dot_scaled``.
         reason: Why it is not.
     """
 

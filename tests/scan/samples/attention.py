@@ -83,7 +83,8 @@ getattr(torch.cuda, input())()  #: torch.cuda, getattr(torch.cuda, ...) computed
 @triton.jit  #: triton.jit triton-kernel
 def kernel(x):
     tl.math.libdevice.tanh(x)  #: triton.language.math.libdevice.tanh triton-library
-    tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], tl.int32, True, 1)  #: triton.language.inline_asm_elementwise triton-cuda
+    tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [x], tl.int32, True, 1)  #: triton.language.inline_asm_elementwise triton-assembly
+    tl.extra.cuda.globaltimer()  #: triton.language.extra.cuda.globaltimer triton-cuda
     tl.load(x)
 
 

@@ -34,12 +34,14 @@ class Kernel:
         writer: Writes its C++.
         functions: The functions of its module by name.
         uses: How its values are used.
+        headers: What its C++ includes.
     """
 
     def __init__(self, functions: Sequence[Function]) -> None:
         self.writer = Writer()
         self.functions = {function.name: function for function in functions}
         self.uses = Uses(functions)
+        self.headers = ["kernel.h"]
         self._values: dict[str, Value] = {}
 
     def lower(self, operations: Sequence[Operation]) -> None:

@@ -11,6 +11,7 @@ from morph.kernels.triton.ir.operations import Block, Function, Operation, Regio
 from morph.kernels.triton.ir.parsing import parse
 from morph.kernels.triton.lowering import (  # noqa: F401  each registers its operations
     arithmetic,
+    assembly,
     constants,
     conversions,
     diagnostics,
@@ -60,14 +61,14 @@ def lower_module(text: str) -> Source:
         kernel.set(name, stored(type, f"a{number}"))
         fields.append(f"{type.c_type} a{number};")
     lower_blocks(kernel, public.body, lambda values: None)
-    return Source(_text(fields, kernel.writer.lines), kernel.writer.frame)
+    return Source(_text(kernel.headers, fields, kernel.writer.lines), kernel.writer.frame)
 
 
-def _text(fields: list[str], lines: list[str]) -> str:
+def _text(headers: list[str], fields: list[str], lines: list[str]) -> str:
     loads = [f"auto const a{number} = arguments.a{number};" for number in range(len(fields))]
     return "\n".join(
         [
-            '#include "kernel.h"',
+            *(f'#include "{header}"' for header in dict.fromkeys(headers)),
             f"struct Arguments {{ {' '.join(fields)} }};",
             "static void run(const Launch& launch, const Instance instance) {",
             "  const Grid grid = launch.grid;",

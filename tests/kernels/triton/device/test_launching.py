@@ -146,22 +146,6 @@ def test_assertion():
         checked[(1,)](x, BLOCK=8, debug=True)
 
 
-@triton.jit
-def assembled(x, BLOCK: tl.constexpr):
-    i = tl.arange(0, BLOCK)
-    value = tl.load(x + i)
-    value = tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [value], tl.int32, True, 1)
-    tl.store(x + i, value)
-
-
-def test_assembly_is_refused_by_name():
-    x = torch.arange(8, dtype=torch.int32).cuda()
-    with pytest.raises(
-        NotImplementedError, match="tt.elementwise_inline_asm is not available to Triton kernels"
-    ):
-        assembled[(1,)](x, BLOCK=8)
-
-
 def test_hooks():
     seen = []
     x = torch.ones(128, device="cuda")

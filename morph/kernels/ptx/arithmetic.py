@@ -1,0 +1,131 @@
+"""Arithmetic of integers and of floating-point numbers."""
+
+from __future__ import annotations
+
+from morph.kernels.ptx.calls import DIRECTIONS, SYMBOLS, Call, of_type, translates
+from morph.kernels.ptx.errors import UnsupportedInstructionError
+from morph.kernels.ptx.registers import Type
+
+
+def _floating(call: Call, function: str, *, approximate: bool = False) -> str:
+    """Return a function of floating-point numbers, or of the two in each register."""
+    allowed = {"ftz", "sat", *DIRECTIONS, *(("approx", "full") if approximate else ())}
+    call.only(allowed)
+    type, operands = call.type, call.sources()
+    modifiers = int("ftz" in call.words) | 2 * ("sat" in call.words)
+    direction = next((DIRECTIONS[word] for word in call.words if word in DIRECTIONS), "")
+    if type.is_pair:
+        values = [f"x{number}" for number in range(len(operands))]
+        lanes = ", ".join(f"auto {value}" for value in values)
+        one = _computed(type, function, modifiers, direction, values)
+        return f"ptx::pair<{type.c_type}>([]({lanes}) {{ return {one}; }}, {', '.join(operands)})"
+    whole = _computed(type, function, modifiers, direction, operands)
+    return f"ptx::apart({whole})" if "rn" in call.words and function == "mul" else whole
+
+
+def _computed(type: Type, function: str, modifiers: int, direction: str, operands: list[str]) -> str:
+    lanes = [f"auto x{number}" for number in range(len(operands))]
+    names = [each.removeprefix("auto ") for each in lanes]
+    compute = f"[]({', '.join(lanes)}) {{ return ptx::{function}({', '.join(names)}); }}"
+    if direction and type.name not in ("f32", "f64"):
+        raise UnsupportedInstructionError(f".{type.name}", "halves are rounded to the nearest only")
+    how = (
+        f"directed<{type.c_type}, {modifiers}, {direction}>"
+        if direction
+        else f"floating<{type.c_type}, {modifiers}>"
+    )
+    return f"ptx::{how}({compute}, {', '.join(operands)})"
+
+
+@translates("add", "sub")
+def _sum(call: Call) -> str:
+    type, name = call.type, call.instruction.name
+    if type.is_float or type.is_pair:
+        return _floating(call, name)
+    call.only({"sat"})
+    a, b = call.sources()
+    if "sat" in call.words:
+        wide = f"__int128({type.c_type}({a})) {SYMBOLS[name]} __int128({type.c_type}({b}))"
+        return f"ptx::clamped<{type.c_type}>({wide})"
+    return of_type(type, f"{a} {SYMBOLS[name]} {b}")
+
+
+@translates("mul", "mad")
+def _product(call: Call) -> str:
+    type = call.type
+    if type.is_float or type.is_pair:
+        return _floating(call, "fma" if call.instruction.name == "mad" else "mul")
+    call.only({"lo", "hi", "wide"})
+    a, b = call.sources()[:2]
+    if "wide" in call.words:
+        of = Type("", "", 2 * type.width)
+        product = of_type(of, f"ptx::wide_product<{type.c_type}>({a}, {b})")
+    else:
+        of = type
+        product = (
+            f"ptx::high_product<{type.c_type}>({a}, {b})"
+            if "hi" in call.words
+            else of_type(of, f"uint64_t({a}) * {b}")
+        )
+    if call.instruction.name == "mul":
+        return product
+    return of_type(of, f"{product} + {call.read(call.instruction.operands[3], of)}")
+
+
+@translates("fma")
+def _fused(call: Call) -> str:
+    return _floating(call, "fma")
+
+
+@translates("div")
+def _quotient(call: Call) -> str:
+    if call.type.is_float:
+        return _floating(call, "div", approximate=True)
+    call.only(())
+    return f"ptx::quotient<{call.type.c_type}>({', '.join(call.sources())})"
+
+
+@translates("rem")
+def _remainder(call: Call) -> str:
+    call.only(())
+    return f"ptx::remainder<{call.type.c_type}>({', '.join(call.sources())})"
+
+
+@translates("sqrt", "rcp", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh")
+def _function(call: Call) -> str:
+    return _floating(call, call.instruction.name, approximate=True)
+
+
+@translates("max", "min")
+def _choice(call: Call) -> str:
+    name, type = call.instruction.name, call.type
+    if type.is_float or type.is_pair:
+        words = call.words - {"NaN"}
+        plain = Call(call.instruction, call.types, words, call.read)
+        return _floating(plain, f"{name}_nan" if "NaN" in call.words else name)
+    call.only(())
+    function = "larger" if name == "max" else "smaller"
+    return f"ptx::{function}<{type.c_type}>({', '.join(call.sources())})"
+
+
+@translates("neg", "abs")
+def _sign(call: Call) -> str:
+    call.only({"ftz"})
+    name, type, (a,) = call.instruction.name, call.type, call.sources()
+    if type.is_float or type.is_pair:
+        function = (
+            f"ptx::{'negated' if name == 'neg' else 'magnitude'}<{type.c_type}, {int('ftz' in call.words)}>"
+        )
+        return (
+            f"ptx::pair<{type.c_type}>([](auto x) {{ return {function}(x); }}, {a})"
+            if type.is_pair
+            else f"{function}({a})"
+        )
+    negative = of_type(type, f"0 - {a}")
+    return negative if name == "neg" else f"({type.c_type}({a}) < 0 ? {negative} : {a})"
+
+
+@translates("copysign")
+def _copied_sign(call: Call) -> str:
+    call.only(())
+    return f"ptx::copysign<{call.type.c_type}>({', '.join(call.sources())})"

@@ -1,0 +1,64 @@
+"""Bits: logic, shifts, fields, and what is counted."""
+
+from __future__ import annotations
+
+from morph.kernels.ptx.calls import SYMBOLS, WORD, Call, of_type, translates
+
+
+@translates("and", "or", "xor")
+def _bitwise(call: Call) -> str:
+    call.only(())
+    return of_type(call.type, f" {SYMBOLS[call.instruction.name]} ".join(call.sources()))
+
+
+@translates("not", "cnot")
+def _complement(call: Call) -> str:
+    call.only(())
+    (a,) = call.sources()
+    return of_type(call.type, f"{'!' if call.instruction.name == 'cnot' or call.type.width == 1 else '~'}{a}")
+
+
+@translates("shl", "shr")
+def _shift(call: Call) -> str:
+    call.only(())
+    type, name = call.type, call.instruction.name
+    a, by = call.sources(type, WORD)
+    of = type.c_type if name == "shr" else type.register
+    return f"ptx::{name}<{of}>({a}, {by})"
+
+
+@translates("shf")
+def _funnel(call: Call) -> str:
+    call.only({"l", "r", "wrap", "clamp"})
+    left, clamps = (str(word in call.words).lower() for word in ("l", "clamp"))
+    return f"ptx::funnel({', '.join(call.sources())}, {left}, {clamps})"
+
+
+@translates("lop3", "bfi")
+def _fields(call: Call) -> str:
+    call.only(())
+    name, type = call.instruction.name, call.type
+    words = call.sources(type, type, type, WORD) if name == "lop3" else call.sources(type, type, WORD)
+    return f"ptx::{name}<{type.register}>({', '.join(words)})"
+
+
+@translates("bfe", "bfind", "popc", "clz", "brev")
+def _counted(call: Call) -> str:
+    name, type = call.instruction.name, call.type
+    call.only({"shiftamt"} if name == "bfind" else ())
+    of = type.c_type if name in ("bfe", "bfind") else type.register
+    more = [str("shiftamt" in call.words).lower()] if name == "bfind" else []
+    return f"ptx::{name}<{of}>({', '.join([*call.sources(type, WORD), *more])})"
+
+
+@translates("prmt")
+def _permuted(call: Call) -> str:
+    call.only(())
+    return f"ptx::prmt({', '.join(call.sources())})"
+
+
+@translates("dp4a")
+def _dot(call: Call) -> str:
+    call.only(())
+    of = ", ".join("int8_t" if type.is_signed else "uint8_t" for type in call.types)
+    return f"ptx::dp4a<{of}>({', '.join(call.sources(WORD))})"

@@ -1,0 +1,85 @@
+"""Moves, comparisons, and conversions from one type to another."""
+
+from __future__ import annotations
+
+from morph.kernels.ptx.calls import DIRECTIONS, PREDICATE, SYMBOLS, Call, of_type, translates
+
+INTEGER_DIRECTIONS = {"rni": "FE_TONEAREST", "rzi": "FE_TOWARDZERO", "rmi": "FE_DOWNWARD", "rpi": "FE_UPWARD"}
+RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+UNSIGNED_RELATIONS = {"lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
+OPPOSITES = {"equ": "!=", "neu": "==", "ltu": ">=", "leu": ">", "gtu": "<=", "geu": "<"}
+
+
+@translates("mov")
+def _moved(call: Call) -> str:
+    call.only(())
+    return call.sources()[0]
+
+
+@translates("selp")
+def _selected(call: Call) -> str:
+    call.only(())
+    a, b, p = call.sources(call.type, call.type, PREDICATE)
+    return f"({p} ? {a} : {b})"
+
+
+@translates("setp")
+def _compared(call: Call) -> str:
+    """Return the comparison, joined with the fourth operand where there is one."""
+    type = call.type
+    joined = next((word for word in ("and", "or", "xor") if word in call.words), "")
+    call.only({"and", "or", "xor", "ftz", *RELATIONS, *UNSIGNED_RELATIONS, *OPPOSITES, "num", "nan"})
+    relation = next(word for word in call.instruction.modifiers if word not in ("ftz", "and", "or", "xor"))
+    a, b, *other = call.sources(type, type, PREDICATE)
+    if type.is_float:
+        x, y = (f"double(ptx::read<{type.c_type}>({each}, {int('ftz' in call.words)}))" for each in (a, b))
+    else:
+        of = type.register if relation in UNSIGNED_RELATIONS else type.c_type
+        x, y = f"{of}({a})", f"{of}({b})"
+    holds = _relation(relation, x, y)
+    return f"({holds} {SYMBOLS[joined]} {other[0]})" if joined else holds
+
+
+def _relation(relation: str, x: str, y: str) -> str:
+    if relation in ("num", "nan"):
+        return f"({'!' if relation == 'num' else ''}({x} != {x} || {y} != {y}))"
+    if relation in OPPOSITES:  # true where one is no number
+        return f"(!({x} {OPPOSITES[relation]} {y}) || {x} != {x} || {y} != {y})"
+    symbol = {**RELATIONS, **UNSIGNED_RELATIONS}[relation]
+    ordered = f" && {x} == {x} && {y} == {y}" if relation == "ne" and "double" in x else ""
+    return f"({x} {symbol} {y}{ordered})"
+
+
+@translates("cvt")
+def _converted(call: Call) -> str:
+    to, source = call.types[0], call.types[-1]
+    call.only({"ftz", "sat", *DIRECTIONS, *INTEGER_DIRECTIONS})
+    if to.is_pair:
+        return _converted_pair(call)
+    (a,) = call.sources(source)
+    direction = next((INTEGER_DIRECTIONS[word] for word in call.words if word in INTEGER_DIRECTIONS), "")
+    rounding = next((DIRECTIONS[word] for word in call.words if word in DIRECTIONS), "") or "FE_TONEAREST"
+    if not source.is_float:
+        x = f"{source.c_type}({a})"
+        if to.is_float:
+            return f"ptx::to_floating<{to.c_type}>((long double){x}, {rounding})"
+        return f"ptx::clamped<{to.c_type}>({x})" if "sat" in call.words else of_type(to, x)
+    x = f"double(ptx::read<{source.c_type}>({a}, {int('ftz' in call.words)}))"
+    if direction:
+        x = f"ptx::to_integer({x}, {direction})"
+    if not to.is_float:
+        return f"ptx::to_whole<{to.c_type}>({x})"
+    if "sat" in call.words:
+        x = f"std::fmin(std::fmax({x}, 0.0), 1.0)"
+    return f"ptx::to_floating<{to.c_type}>({x}, {rounding})"
+
+
+def _converted_pair(call: Call) -> str:
+    to = call.types[0]
+    call.only({"rn", "rz"})
+    direction = "FE_TOWARDZERO" if "rz" in call.words else "FE_TONEAREST"
+    high, low = (
+        f"uint32_t(ptx::to_floating<{to.c_type}>(double(ptx::value<float>({each})), {direction}))"
+        for each in call.sources(call.types[-1])
+    )
+    return f"({high} << 16 | {low})"

@@ -1,0 +1,134 @@
+"""The statements of C++ that a text of PTX becomes."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+
+from morph.kernels.ptx import arithmetic, bits, calls, conversions  # noqa: F401  each registers its instructions
+from morph.kernels.ptx.errors import UnsupportedInstructionError
+from morph.kernels.ptx.parsing import Brace, Declaration, Instruction, parse, split
+from morph.kernels.ptx.registers import Type, immediate, type_of
+
+# One thread of one multiprocessor: what else there is of a block, a thread's text cannot see.
+SPECIAL = {
+    "%globaltimer": "ptx::nanoseconds()",
+    "%globaltimer_lo": "ptx::nanoseconds()",
+    "%clock64": "ptx::nanoseconds()",
+    "%clock": "ptx::nanoseconds()",
+    "%smid": "0u",
+}
+SINK = "_"
+
+
+class Translation:
+    """The translation of one text.
+
+    Args:
+        operands: As ``translate`` takes them.
+    """
+
+    def __init__(self, operands: Mapping[str, tuple[str, int]]) -> None:
+        around = {name: (variable, Type("", "", width)) for name, (variable, width) in operands.items()}
+        self._scopes = [around, {}]
+        self._numbers = itertools.count()
+        self._lines: list[str] = []
+
+    def lines(self, text: str) -> list[str]:
+        """Return the statements of a text."""
+        for statement in parse(text):
+            if isinstance(statement, Brace):
+                self._brace(statement)
+            elif isinstance(statement, Declaration):
+                self._declare(statement)
+            else:
+                self._translate(statement)
+        if len(self._scopes) != 2:
+            raise UnsupportedInstructionError("{", "its brace is not closed")
+        return self._lines
+
+    def _brace(self, brace: Brace) -> None:
+        if brace.opens:
+            self._scopes.append({})
+        elif len(self._scopes) > 2:
+            self._scopes.pop()
+        else:
+            raise UnsupportedInstructionError("}", "its brace was not opened")
+
+    def _declare(self, declaration: Declaration) -> None:
+        type = type_of(declaration.type)
+        if type is None:
+            raise UnsupportedInstructionError(f".reg .{declaration.type}", "registers have no such type")
+        for name in declaration.names:
+            variable = f"ptx_{next(self._numbers)}"
+            self._scopes[-1][name] = variable, type
+            self._lines.append(f"{type.register} {variable} = 0;")
+
+    def _translate(self, instruction: Instruction) -> None:
+        if instruction.name in calls.NOTHING:
+            return
+        if not instruction.operands:
+            raise UnsupportedInstructionError(instruction.text, "this instruction is not translated")
+        call = calls.understood(instruction, self._read)
+        assignment = self._written(call, calls.result(call))
+        guard = self._read(instruction.guard, calls.PREDICATE) if instruction.guard else ""
+        self._lines.append(
+            f"if ({'!' if instruction.negated else ''}{guard}) {assignment}" if guard else assignment
+        )
+
+    def _written(self, call: calls.Call, result: str) -> str:
+        target = call.instruction.operands[0]
+        if target.startswith("{"):
+            return self._unpacked(call, split(target[1:-1]), result)
+        first, _, second = target.partition("|")
+        if not second:
+            return self._assigned(first, result)
+        if call.words & {"and", "or", "xor"}:
+            raise call.refusal("a second predicate beside a third is not translated")
+        opposite = self._assigned(second, f"!{result}")
+        return f"{{ {self._assigned(first, result)} {opposite} }}"
+
+    def _assigned(self, name: str, result: str) -> str:
+        name = name.strip()
+        if name == SINK:
+            return ";"
+        variable, type = self._register(name)
+        return f"{variable} = {type.register}({result});"
+
+    def _unpacked(self, call: calls.Call, names: tuple[str, ...], result: str) -> str:
+        width = call.type.width // len(names)
+        parts = (self._assigned(name, f"whole >> {number * width}") for number, name in enumerate(names))
+        return f"{{ {call.type.register} whole = {result}; {' '.join(parts)} }}"
+
+    def _read(self, operand: str, type: Type) -> str:
+        if operand.startswith("{"):
+            return self._packed(split(operand[1:-1]), type)
+        if operand.startswith("!"):
+            return f"!{self._read(operand[1:].strip(), type)}"
+        if operand in SPECIAL:
+            return f"{type.register}({SPECIAL[operand]})"
+        constant = immediate(operand, type)
+        if constant is not None:
+            return constant
+        variable, _ = self._register(operand)
+        return f"{type.register}({variable})"
+
+    def _packed(self, operands: tuple[str, ...], type: Type) -> str:
+        width = type.width // len(operands)
+        part = Type(f"b{width}", f"uint{width}_t", width)
+        shifted = (
+            f"{type.register}({self._read(each, part)}) << {n * width}" for n, each in enumerate(operands)
+        )
+        return f"({' | '.join(shifted)})"
+
+    def _register(self, name: str) -> tuple[str, Type]:
+        for scope in reversed(self._scopes):
+            if name in scope:
+                return scope[name]
+        kind = (
+            "this register is not there"
+            if re.fullmatch(r"[\w$%.]+", name)
+            else "this operand is not translated"
+        )
+        raise UnsupportedInstructionError(name, kind)

@@ -1,0 +1,14 @@
+// The registers of inline assembly, and the elements that they hold.
+#pragma once
+#include "kernel.h"
+#include "ptx.h"
+
+template <class T>
+auto register_of(T element) {
+  return bits<ptx::Bits<T>>(element);
+}
+
+template <class T>
+T element_of(uint64_t bits_of_register) {
+  return bits<T>(ptx::Bits<T>(bits_of_register));
+}

@@ -1,0 +1,159 @@
+"""Functions of floating-point numbers: comparisons, extremes, signs, pairs, and what is approximate."""
+
+from __future__ import annotations
+
+import math
+import operator
+import pathlib
+import struct
+from collections.abc import Callable
+
+import pytest
+
+from morph.kernels import ptx
+from tests.kernels.ptx.snippets import Library
+
+NAN, TINY = math.nan, 1e-40  # the second is subnormal in float32
+VALUES = [0.0, -0.0, 1.0, -1.0, 2.5, math.inf, -math.inf, NAN]
+RELATIONS: dict[str, Callable[[float, float], bool]] = {
+    name: getattr(operator, name) for name in ("eq", "lt", "le", "gt", "ge")
+} | {"ne": lambda a, b: a != a or b != b or a != b}
+ORDERED = {name: lambda a, b, name=name: a == a and b == b and RELATIONS[name](a, b) for name in RELATIONS}
+UNORDERED = {
+    f"{name}u": lambda a, b, name=name: a != a or b != b or RELATIONS[name](a, b) for name in RELATIONS
+}
+COMPARISONS = {
+    **ORDERED,
+    **UNORDERED,
+    "num": lambda a, b: a == a and b == b,
+    "nan": lambda a, b: a != a or b != b,
+}
+APPROXIMATE: dict[str, Callable[[float], float]] = {
+    "ex2.approx.ftz.f32": lambda x: 2.0**x,
+    "lg2.approx.f32": math.log2,
+    "rcp.approx.f32": lambda x: 1 / x,
+    "sqrt.approx.f32": math.sqrt,
+    "rsqrt.approx.f32": lambda x: 1 / math.sqrt(x),
+    "sin.approx.f32": math.sin,
+    "cos.approx.f32": math.cos,
+    "tanh.approx.f32": math.tanh,
+}
+OTHERS = [
+    "max.f32 $0, $1, $2;",
+    "min.NaN.f32 $0, $1, $2;",
+    "min.f32 $0, $1, $2;",
+    "neg.f32 $0, $1;",
+    "abs.f32 $0, $1;",
+    "copysign.f32 $0, $1, $2;",
+    "add.ftz.f32 $0, $1, $2;",
+    "add.sat.f32 $0, $1, $2;",
+    "add.f32 $0, $1, 0f3F800000;",
+    "add.f32 $0, $1, 1.5;",
+    "add.f16x2 $0, $1, $2;",
+    "fma.rn.bf16x2 $0, $1, $2, $3;",
+    "cvt.rn.f16x2.f32 $0, $1, $2;",
+    "cvt.rn.bf16x2.f32 $0, $1, $2;",
+    "neg.bf16x2 $0, $1;",
+    "div.full.f32 $0, $1, $2;",
+    "mov.u64 $0, %globaltimer;",
+]
+
+
+def comparing(relation: str) -> str:
+    """Return a text that compares two numbers of float32."""
+    return f"{{ .reg .pred p; setp.{relation}.f32 p, $1, $2; selp.u32 $0, 1, 0, p; }}"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """All texts, compiled at once."""
+    texts = [*map(comparing, COMPARISONS), *(f"{name} $0, $1;" for name in APPROXIMATE), *OTHERS]
+    return Library(texts, pathlib.Path(tmp_path_factory.mktemp("ptx")))
+
+
+def bits(x: float) -> int:
+    """Return the bits of a number of float32."""
+    return int.from_bytes(struct.pack("<f", x), "little")
+
+
+def number(code: int) -> float:
+    """Return the number of float32 of some bits."""
+    return float(struct.unpack("<f", struct.pack("<I", code & 0xFFFFFFFF))[0])
+
+
+@pytest.mark.parametrize("relation", COMPARISONS)
+def test_comparisons(library: Library, relation: str) -> None:
+    for a in VALUES:
+        for b in VALUES:
+            found = library.run(comparing(relation), bits(a), bits(b))
+            assert found == COMPARISONS[relation](a, b), (a, b)
+
+
+@pytest.mark.parametrize("name", APPROXIMATE)
+def test_what_is_approximate_is_near(library: Library, name: str) -> None:
+    for step in range(1, 80):
+        x = number(bits(step / 16))
+        found, expected = number(library.run(f"{name} $0, $1;", bits(x))), APPROXIMATE[name](x)
+        assert found == pytest.approx(expected, rel=2**-22, abs=2**-22), x
+
+
+def test_extremes_and_signs(library: Library) -> None:
+    def run(text: str, *values: float) -> float:
+        return number(library.run(text, *map(bits, values)))
+
+    assert run("max.f32 $0, $1, $2;", NAN, 1) == run("max.f32 $0, $1, $2;", 1, -2) == 1
+    assert math.copysign(1, run("min.f32 $0, $1, $2;", 0.0, -0.0)) == -1
+    assert math.isnan(run("min.NaN.f32 $0, $1, $2;", NAN, 1))
+    assert library.run("add.f32 $0, $1, 1.5;", bits(NAN)) == 0x7FFFFFFF, "the canonical one"
+    assert run("neg.f32 $0, $1;", 2) == -2
+    assert run("abs.f32 $0, $1;", -2) == 2
+    assert run("copysign.f32 $0, $1, $2;", -1, 3) == -3
+    assert run("add.ftz.f32 $0, $1, $2;", TINY, TINY) == 0
+    assert [run("add.sat.f32 $0, $1, $2;", x, 0.5) for x in (-2, 0.25, 3, NAN)] == [0, 0.75, 1, 0]
+    assert run("add.f32 $0, $1, 0f3F800000;", 2) == 3
+    assert run("add.f32 $0, $1, 1.5;", 2) == 3.5
+    assert run("div.full.f32 $0, $1, $2;", 3, 4) == 0.75
+
+
+def test_two_numbers_in_a_register(library: Library) -> None:
+    one, two, three = 0x3C00, 0x4000, 0x4200  # of float16
+    assert library.run("add.f16x2 $0, $1, $2;", two << 16 | one, one << 16 | one) == three << 16 | two
+    assert library.run("cvt.rn.f16x2.f32 $0, $1, $2;", bits(2), bits(1)) == two << 16 | one
+    assert library.run("cvt.rn.bf16x2.f32 $0, $1, $2;", bits(2), bits(1)) == 0x40003F80
+    assert library.run("fma.rn.bf16x2 $0, $1, $2, $3;", 0x40003F80, 0x3F803F80, 0x3F803F80) == 0x40404000
+    assert library.run("neg.bf16x2 $0, $1;", 0x40003F80) == 0xC000BF80
+
+
+def test_the_timer_goes_on(library: Library) -> None:
+    first, second = (library.run("mov.u64 $0, %globaltimer;") for _ in range(2))
+    assert 0 < first <= second
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 $0, $1, $2, $3;",
+            "mma.sync.*: this instruction is not",
+        ),
+        ("again: add.u32 $0, $1, 1;", "again:: branches are not translated"),
+        ("add.cc.u32 $0, $1, 1;", r"add.cc.u32 \$0, \$1, 1: .cc is not translated"),
+        ("add.u32 $0, r1, 1;", "r1: this register is not there"),
+        ("{ add.u32 $0, $1, 1;", "its brace is not closed"),
+        ("add.u32 $0, $1, 1; }", "its brace was not opened"),
+        (".shared .b32 x;", ".shared: this is not translated"),
+        ("mov.u32 $0, %laneid;", "%laneid: this register is not there"),
+        ("add.rz.f16 $0, $1, $2;", "halves are rounded to the nearest only"),
+        ("ld.global.u32 $0, [$1];", "ld.global.u32 .*: this instruction is not translated"),
+    ],
+)
+def test_what_is_not_translated_is_refused_by_its_text(text: str, words: str) -> None:
+    with pytest.raises(ptx.UnsupportedInstructionError, match=words):
+        ptx.translate(text, {f"${place}": (f"r[{place}]", 64) for place in range(4)})
+
+
+def test_comments_scopes_and_many_registers() -> None:
+    text = "// first\n{ .reg .b32 r<3>; /* a\nb */ mov.b32 r2, $1; mov.b32 $0, r2; }"
+    lines = ptx.translate(text, {"$0": ("a", 32), "$1": ("b", 32)})
+    assert lines[:3] == ["uint32_t ptx_0 = 0;", "uint32_t ptx_1 = 0;", "uint32_t ptx_2 = 0;"]
+    assert len(lines) == 5
