@@ -86,7 +86,7 @@ class Reexecuted:
         inside = f"{self._name}."
         return {
             name: module
-            for name, module in sys.modules.items()
+            for name, module in tuple(sys.modules.items())  # other threads import
             if f"{name}.".startswith(inside) and name.rpartition(".")[2] not in _KEPT
         }
 

@@ -9,17 +9,19 @@ from morph.kernels.ptx.registers import Type
 
 def _floating(call: Call, function: str, *, approximate: bool = False) -> str:
     """Return a function of floating-point numbers, or of the two in each register."""
-    allowed = {"ftz", "sat", *DIRECTIONS, *(("approx", "full") if approximate else ())}
-    call.only(allowed)
+    call.only({"ftz", "sat", *DIRECTIONS, *(("approx", "full") if approximate else ())})
     type, operands = call.type, call.sources()
+    if "ftz" in call.words and type.name not in ("f32", "f16", "f16x2", "f32x2"):
+        raise call.refusal(f".ftz of .{type.name} is not translated")
     modifiers = int("ftz" in call.words) | 2 * ("sat" in call.words)
     direction = next((DIRECTIONS[word] for word in call.words if word in DIRECTIONS), "")
     if type.is_pair:
         values = [f"x{number}" for number in range(len(operands))]
         lanes = ", ".join(f"auto {value}" for value in values)
         one = _computed(type, function, modifiers, direction, values)
-        return f"ptx::pair<{type.c_type}>([]({lanes}) {{ return {one}; }}, {', '.join(operands)})"
-    whole = _computed(type, function, modifiers, direction, operands)
+        whole = f"ptx::pair<{type.c_type}>([]({lanes}) {{ return {one}; }}, {', '.join(operands)})"
+    else:
+        whole = _computed(type, function, modifiers, direction, operands)
     return f"ptx::apart({whole})" if "rn" in call.words and function == "mul" else whole
 
 

@@ -14,7 +14,7 @@ DIRECTIONS = {"rn": "", "rz": "FE_TOWARDZERO", "rm": "FE_DOWNWARD", "rp": "FE_UP
 SYMBOLS = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^"}
 WORD = Type("b32", "uint32_t", 32)
 PREDICATE = Type("pred", "bool", 1)
-NOTHING = ("fence", "membar", "prefetch", "prefetchu", "nanosleep", "griddepcontrol", "pragma")
+NOTHING = ("fence", "membar", "prefetch", "prefetchu", "nanosleep", "griddepcontrol")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ def _selected(call: Call) -> str:
 def _compared(call: Call) -> str:
     """Return the comparison, joined with the fourth operand where there is one."""
     type = call.type
+    if type.is_pair:
+        raise call.refusal("comparisons of pairs are not translated")
     joined = next((word for word in ("and", "or", "xor") if word in call.words), "")
     call.only({"and", "or", "xor", "ftz", *RELATIONS, *UNSIGNED_RELATIONS, *OPPOSITES, "num", "nan"})
     relation = next(word for word in call.instruction.modifiers if word not in ("ftz", "and", "or", "xor"))
@@ -62,6 +64,7 @@ def _converted(call: Call) -> str:
     if not source.is_float:
         x = f"{source.c_type}({a})"
         if to.is_float:
+            call.only(DIRECTIONS)
             return f"ptx::to_floating<{to.c_type}>((long double){x}, {rounding})"
         return f"ptx::clamped<{to.c_type}>({x})" if "sat" in call.words else of_type(to, x)
     x = f"double(ptx::read<{source.c_type}>({a}, {int('ftz' in call.words)}))"
@@ -71,7 +74,8 @@ def _converted(call: Call) -> str:
         return f"ptx::to_whole<{to.c_type}>({x})"
     if "sat" in call.words:
         x = f"std::fmin(std::fmax({x}, 0.0), 1.0)"
-    return f"ptx::to_floating<{to.c_type}>({x}, {rounding})"
+    converted = f"ptx::to_floating<{to.c_type}>({x}, {rounding})"
+    return f"ptx::flushed<{to.c_type}>({converted}, {int('ftz' in call.words)})"
 
 
 def _converted_pair(call: Call) -> str:

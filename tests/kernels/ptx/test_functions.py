@@ -45,6 +45,8 @@ OTHERS = [
     "neg.f32 $0, $1;",
     "abs.f32 $0, $1;",
     "copysign.f32 $0, $1, $2;",
+    "add.ftz.f16 $0, $1, $2;",
+    "cvt.rn.ftz.f32.f64 $0, $1;",
     "add.ftz.f32 $0, $1, $2;",
     "add.sat.f32 $0, $1, $2;",
     "add.f32 $0, $1, 0f3F800000;",
@@ -109,6 +111,8 @@ def test_extremes_and_signs(library: Library) -> None:
     assert run("abs.f32 $0, $1;", -2) == 2
     assert run("copysign.f32 $0, $1, $2;", -1, 3) == -3
     assert run("add.ftz.f32 $0, $1, $2;", TINY, TINY) == 0
+    assert library.run("add.ftz.f16 $0, $1, $2;", 0x8001, 0x8001) == 0x8000
+    assert library.run("cvt.rn.ftz.f32.f64 $0, $1;", 0xB7A0000000000000) == 0x80000000, "-2 ** -133"
     assert [run("add.sat.f32 $0, $1, $2;", x, 0.5) for x in (-2, 0.25, 3, NAN)] == [0, 0.75, 1, 0]
     assert run("add.f32 $0, $1, 0f3F800000;", 2) == 3
     assert run("add.f32 $0, $1, 1.5;", 2) == 3.5
@@ -144,6 +148,9 @@ def test_the_timer_goes_on(library: Library) -> None:
         (".shared .b32 x;", ".shared: this is not translated"),
         ("mov.u32 $0, %laneid;", "%laneid: this register is not there"),
         ("add.rz.f16 $0, $1, $2;", "halves are rounded to the nearest only"),
+        ("add.ftz.f64 $0, $1, $2;", ".ftz of .f64 is not translated"),
+        ("setp.lt.f16x2 $0, $1, $2;", "comparisons of pairs are not translated"),
+        ("cvt.rn.sat.f32.s32 $0, $1;", ".sat is not translated"),
         ("ld.global.u32 $0, [$1];", "ld.global.u32 .*: this instruction is not translated"),
     ],
 )

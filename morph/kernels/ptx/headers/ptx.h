@@ -9,23 +9,24 @@ namespace ptx {
 
 constexpr int kFlush = 1, kSaturate = 2;  // .ftz, .sat
 
+// What .ftz makes of the bits of a number: of one that is smaller than all normal ones the sign alone.
+template <class T>
+Bits<T> flushed(Bits<T> bits, int modifiers) {
+  constexpr Bits<T> normal = std::is_same_v<T, float> ? Bits<T>(0x800000u) : std::is_same_v<T, f16> ? Bits<T>(0x400) : 0;
+  return modifiers & kFlush && (bits & ~kSign<T>) < normal ? Bits<T>(bits & kSign<T>) : bits;
+}
 template <class T>
 T read(Bits<T> bits, int modifiers) {
-  T x = value<T>(bits);
-  if constexpr (std::is_same_v<T, float>)
-    if (modifiers & kFlush && std::fpclassify(x) == FP_SUBNORMAL) return std::copysign(0.0f, x);
-  return x;
+  return value<T>(flushed<T>(bits, modifiers));
 }
 
 // A result: every NaN of float32 is the canonical one.
 template <class T, class X>
 Bits<T> written(X x, int modifiers) {
   if (modifiers & kSaturate) x = x > 0 ? (x < 1 ? x : X(1)) : X(0);
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (std::is_same_v<T, float>)
     if (x != x) return 0x7fffffffu;
-    if (modifiers & kFlush && std::fpclassify(x) == FP_SUBNORMAL) x = std::copysign(0.0f, x);
-  }
-  return bits<T>(T(x));
+  return flushed<T>(bits<T>(T(x)), modifiers);
 }
 
 // A function of numbers, rounded once to T: halves are computed in a type in which no other rounding shows.
