@@ -97,7 +97,7 @@ class Translation:
         return f"{variable} = {type.register}({result});"
 
     def _unpacked(self, call: calls.Call, names: tuple[str, ...], result: str) -> str:
-        width = call.type.width // len(names)
+        width = _part(call.type, names).width
         parts = (self._assigned(name, f"whole >> {number * width}") for number, name in enumerate(names))
         return f"{{ {call.type.register} whole = {result}; {' '.join(parts)} }}"
 
@@ -115,10 +115,10 @@ class Translation:
         return f"{type.register}({variable})"
 
     def _packed(self, operands: tuple[str, ...], type: Type) -> str:
-        width = type.width // len(operands)
-        part = Type(f"b{width}", f"uint{width}_t", width)
+        part = _part(type, operands)
         shifted = (
-            f"{type.register}({self._read(each, part)}) << {n * width}" for n, each in enumerate(operands)
+            f"{type.register}({self._read(each, part)}) << {n * part.width}"
+            for n, each in enumerate(operands)
         )
         return f"({' | '.join(shifted)})"
 
@@ -132,3 +132,11 @@ class Translation:
             else "this operand is not translated"
         )
         raise UnsupportedInstructionError(name, kind)
+
+
+def _part(type: Type, names: tuple[str, ...]) -> Type:
+    """Return the type of each register of a vector that has the bits of a type together."""
+    part = type_of(f"b{type.width / len(names):g}") if names else None
+    if part is None:
+        raise UnsupportedInstructionError(f"{{{', '.join(names)}}}", f".{type.name} has no such parts")
+    return part

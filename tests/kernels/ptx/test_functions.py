@@ -148,6 +148,7 @@ def test_the_timer_goes_on(library: Library) -> None:
         (".shared .b32 x;", ".shared: this is not translated"),
         ("mov.u32 $0, %laneid;", "%laneid: this register is not there"),
         ("add.rz.f16 $0, $1, $2;", "halves are rounded to the nearest only"),
+        ("mov.b64 $0, {$1, $2, $3};", "{.*, .*, .*}: .b64 has no such parts"),
         ("add.ftz.f64 $0, $1, $2;", ".ftz of .f64 is not translated"),
         ("setp.lt.f16x2 $0, $1, $2;", "comparisons of pairs are not translated"),
         ("cvt.rn.sat.f32.s32 $0, $1;", ".sat is not translated"),

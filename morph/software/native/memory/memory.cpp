@@ -124,25 +124,23 @@ static void tell_of_free(const Block& block) {
   if (c10::memoryProfilingEnabled()) report(block.segment->device, block.start, -int64_t(block.size));
 }
 
-// Whether it was memory that torch has without the cache.
-static bool free_uncached(void* pointer) {
-  Segment* segment = segment_of(pointer);
-  if (!segment || !segment->is_uncached || segment->start != pointer) return false;
+static void free_uncached(Segment* segment) {
   RecordedCall recorded("cudaFree");
-  trace(&Table::trace_gpu_memory_deallocation, pointer);
-  return arena(segment->device).give_back_outside(segment);
+  trace(&Table::trace_gpu_memory_deallocation, segment->start);
+  arena(segment->device).give_back_outside(segment);
 }
 
-static Block* used_block(void* pointer) {
-  Segment* segment = segment_of(pointer);
+static Block* used_block(Segment* segment, void* pointer) {
   Block* block = segment && !segment->blocks.empty() ? segment->block_at(pointer) : nullptr;
   TORCH_CHECK(block && block->used && block->start == pointer, "invalid device pointer: ", pointer);
   return block;
 }
 
 void free_device_memory(void* pointer) {
-  if (!pointer || free_uncached(pointer)) return;
-  Block* block = used_block(pointer);
+  if (!pointer) return;
+  Segment* segment = segment_of(pointer);
+  if (segment && segment->is_uncached && segment->start == pointer) return free_uncached(segment);
+  Block* block = used_block(segment, pointer);
   Arena& of = *arenas[size_t(block->segment->device)];
   Remembered with(false);
   if (keep_while_used(pointer)) {
