@@ -9,6 +9,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from types import TracebackType
 
@@ -21,10 +22,11 @@ class Side:
     def __init__(self, side: str, threads: int) -> None:
         own = ["-m", "benchmarks.software", "--side", side, "--threads", str(threads)]
         under = [] if side == "plain" else ["-m", "morph", "--backend", "cpu"]
+        self._errors = tempfile.TemporaryFile("w+")
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
         self._process = subprocess.Popen(
             [sys.executable, *under, *own],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True, env=environment,
         )  # fmt: skip
 
     def __enter__(self) -> Side:
@@ -34,6 +36,7 @@ class Side:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._process.communicate()
+        self._errors.close()
 
     def ask(self, **question: object) -> float:
         """Send one request and return the number in its reply."""
@@ -42,7 +45,8 @@ class Side:
         print(json.dumps(question), file=self._process.stdin, flush=True)
         answer = self._process.stdout.readline()
         if not answer:
-            raise RuntimeError(self._process.communicate()[1])
+            self._errors.seek(0)
+            raise RuntimeError(self._errors.read())
         return float(answer)
 
 
@@ -55,6 +59,7 @@ def answer(side: str, threads: int) -> None:
     torch.set_num_threads(threads)
     torch.rand(1, device=DEVICES[side])
     made: dict[str, Work] = {}
+    replies, sys.stdout = sys.stdout, sys.stderr  # some libraries print
     for line in sys.stdin:
         question = json.loads(line)
         if question["name"] == "memory":
@@ -64,7 +69,7 @@ def answer(side: str, threads: int) -> None:
                 made.clear()
                 made[question["name"]] = work(question["name"], DEVICES[side])
             figure = _seconds(made[question["name"]], question["calls"])
-        print(figure, flush=True)
+        print(figure, file=replies, flush=True)
 
 
 def _seconds(do: object, calls: int) -> float:
@@ -117,6 +122,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--seconds", type=float, default=0.02, help="of one measurement")
     parser.add_argument("--only", nargs="+", help="names of work; default: all")
+    parser.add_argument("--stacks", action="store_true", help="steps of the libraries that are installed")
     parser.add_argument("--memory", action="store_true", help="the peak memory of the training steps too")
     parser.add_argument("--side", choices=DEVICES, help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true")
@@ -125,9 +131,10 @@ def main() -> None:
         answer(arguments.side, arguments.threads)
         return
     os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"  # vendor packages are not needed
+    from benchmarks.software_stacks import installed
     from benchmarks.software_work import NAMES, STEPS
 
-    names = arguments.only or NAMES
+    names = arguments.only or (installed() if arguments.stacks else NAMES)
     with Side("software", arguments.threads) as software, Side("plain", arguments.threads) as plain:
         rows = [compare(name, [software, plain], arguments.rounds, arguments.seconds) for name in names]
     if arguments.memory:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from benchmarks import software_decoding
+from benchmarks import software_decoding, software_stacks
 
 Work = Callable[[], object]
 Step = tuple[nn.Module, Callable[[nn.Module], Tensor]]  # a network and its loss
@@ -136,8 +136,10 @@ DECODING = "decode step"
 
 
 def work(name: str, device: str) -> Work:
-    """Return the work with a name from `NAMES`, on a device."""
+    """Return the work with a name from `NAMES` or of a stack, on a device."""
     torch.manual_seed(0)
+    if name in software_stacks.STACKS:
+        return software_stacks.STACKS[name](device)
     if name.removeprefix("compiled ") in STEPS:
         network, loss = STEPS[name.removeprefix("compiled ")](device)
         return training(torch.compile(network) if name.startswith("compiled ") else network, loss)
