@@ -37,7 +37,7 @@ FOUND = [
     (1, "kernel.cu", "cuda-source"),
     (3, "nvrtc.h", "cuda-library"),
     (4, "cutlass/", "cuda-feature"),
-    (6, "inline PTX", "cuda-feature"),
+    (6, "inline PTX", "cuda-assembly"),
     (14, "dynamic parallelism", "cuda-feature"),
 ]
 
@@ -46,7 +46,7 @@ FOUND = [
 def findings(tmp_path: pathlib.Path) -> list[Finding]:
     (tmp_path / "kernel.cu").write_text(textwrap.dedent(KERNEL))
     (tmp_path / "host.h").write_text('inline void pause() { asm volatile("pause"); }\n')
-    (tmp_path / "device.h").write_text('__device__ void pause() { asm volatile("nanosleep.u32 1;"); }\n')
+    (tmp_path / "device.h").write_text('__device__ void pause() { asm volatile("brkpt;"); }\n')
     return list(scanned(tmp_path).findings)
 
 

@@ -85,3 +85,15 @@ def refused(code: str, first_branches: str) -> Iterator[Refused]:
 
     yield from refusals.features(Source(code))
     yield from refusals.nested_launches(Source(first_branches))
+
+
+def translated_assembly(code: str) -> Iterator[tuple[int, int]]:
+    """Yield where the inline PTX stands that the software device runs, and that other devices do not.
+
+    Args:
+        code: A source without comments and directives.
+    """
+    from morph.kernels.extensions import assembly
+    from morph.kernels.extensions.source import Source
+
+    yield from assembly.translated(Source(code))

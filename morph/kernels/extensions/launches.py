@@ -73,12 +73,14 @@ def _split(source: Source, opening: int) -> Iterator[tuple[int, int]]:
 
 
 def _start_of_kernel(code: str, end: int) -> int:
-    """Return where the name of a kernel that ends at ``end`` begins: ``space::name<int, f(1)>``."""
+    """Return where a kernel that ends at ``end`` begins: ``space::name<int, f(1)>``, ``kernels[i]``."""
     index = _before_spaces(code, end)
     if code[index - 1] == ")":
         return _opening(code, index, "(", ")")
     if code[index - 1] == ">":
         index = _before_spaces(code, _opening(code, index, "<", ">"))
+    while code[index - 1] == "]":
+        index = _before_spaces(code, _opening(code, index, "[", "]"))
     while index and (code[index - 1].isalnum() or code[index - 1] in "_:."):
         index -= 1
     return index

@@ -15,9 +15,11 @@ from collections.abc import Sequence
 
 from morph.base import private
 from morph.base.errors import MorphError
+from morph.kernels import ptx
+from morph.kernels.extensions import assembly
 from morph.kernels.extensions import options as nvcc_options
 from morph.kernels.extensions.options import Options
-from morph.kernels.extensions.source import SourceError
+from morph.kernels.extensions.source import Source, SourceError
 from morph.kernels.extensions.translation import translate
 
 INCLUDE = pathlib.Path(__file__).parent / "include"
@@ -25,6 +27,7 @@ _PREPROCESSOR = (
     *("-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=800", "-D__CUDACC_EXTENDED_LAMBDA__"),
     *("-include", "cuda_runtime.h"),
 )
+_ASSEMBLY = ("-include", "morph/lanes.h")
 # reinterpreted vectors are everywhere in kernels; nvcc takes some C++ that g++ only takes so
 _COMPILER = ("-fno-strict-aliasing", "-fpermissive", "-w", "-fPIC", "-ftls-model=global-dynamic")
 
@@ -83,10 +86,12 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
     if not (options.cuda or source.endswith(".cu")):
         words = [*_includes(), *options.preprocessor, *options.compiler, *_dependencies(options, target)]
         return _call([*_compiler(), *words, "-c", source, "-o", target])
-    status = _preprocess(source, target, options, scratch)
+    status, text = _preprocess(source, target, options, scratch)
     if status:
         return status
-    scratch.write_text(translate(scratch.read_text(errors="surrogateescape")), errors="surrogateescape")
+    if assembly.is_in(Source(text)):  # most sources have none, and need not read the header
+        _, text = _preprocess(source, target, options, scratch, *_ASSEMBLY)
+    scratch.write_text(translate(text), errors="surrogateescape")
     if options.step == "preprocess":
         return _hand_over(scratch, options)
     words = [*_level(options), *options.compiler, *_COMPILER]
@@ -102,14 +107,19 @@ def _hand_over(preprocessed: pathlib.Path, options: Options) -> int:
     return 0
 
 
-def _preprocess(source: str, target: str, options: Options, scratch: pathlib.Path) -> int:
+def _preprocess(
+    source: str, target: str, options: Options, scratch: pathlib.Path, *more: str
+) -> tuple[int, str]:
+    """Return the preprocessor's exit status, and its output."""
     standard = [word for word in options.compiler if word.startswith("-f") or word.startswith("-m")]
-    words = [*_includes(), *_PREPROCESSOR, *options.preprocessor, *standard, *_dependencies(options, target)]
-    return _call([*_compiler(), "-E", *words, "-x", "c++", source, "-o", str(scratch)])
+    words = [*_includes(), *_PREPROCESSOR, *more, *options.preprocessor, *standard]
+    words += _dependencies(options, target)
+    status = _call([*_compiler(), "-E", *words, "-x", "c++", source, "-o", str(scratch)])
+    return status, "" if status else scratch.read_text(errors="surrogateescape")
 
 
 def _includes() -> list[str]:
-    return ["-I" + str(_home() / "include"), "-I" + str(INCLUDE)]
+    return [f"-I{folder}" for folder in (_home() / "include", INCLUDE, ptx.HEADERS)]
 
 
 def _dependencies(options: Options, target: str) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from morph.kernels.extensions import launches
+from morph.kernels.extensions import assembly, launches
 from morph.kernels.extensions.source import Source
 
 NESTED = "dynamic parallelism"
@@ -22,7 +22,6 @@ FEATURES: Mapping[str, str] = {
     "inline PTX": "write it in C++",
     "tensor cores (wmma)": "use torch.matmul for the product",
     "textures": "read global memory",
-    "asynchronous copies": "copy with plain loads",
     NESTED: "launch both kernels from the host",
     "handles of cuBLASLt, cuSPARSE and cuSOLVER": "use torch's own functions",
     "at::cuda::blas": "use at::mm and its like, or cuBLAS",
@@ -30,10 +29,8 @@ FEATURES: Mapping[str, str] = {
 """By its name, what to do instead."""
 _BEFORE_A_CALL = ("return", "else", "do", "throw", "case")
 _PATTERNS = {
-    "inline PTX": r"\b(?:__asm__|__asm|asm)\b",
     "tensor cores (wmma)": r"\bwmma\s*::",
     "textures": r"\btex[123]D(?:fetch|Lod|Grad|Layered)?\s*[<(]|\bcudaTextureObject_t\b",
-    "asynchronous copies": r"\b__pipeline_memcpy_async\b",
     "handles of cuBLASLt, cuSPARSE and cuSOLVER": r"\bgetCurrentCUDA(?:BlasLt|Sparse|SolverDn)Handle\b",
     "at::cuda::blas": r"\bcuda::blas::(?:gem|bgem|int8|scaled|v?dot|trsm|ge[lt]|geqrf)\w*",
 }
@@ -46,19 +43,24 @@ class Refused(NamedTuple):
         start: Where it begins in the text.
         end: Where it ends.
         name: Its name in ``FEATURES``.
+        detail: What of it, to be read after the name, or empty.
     """
 
     start: int
     end: int
     name: str
+    detail: str = ""
 
 
 def features(source: Source) -> Iterator[Refused]:
-    """Yield what is refused in a source wherever it stands; an ``asm`` without an instruction is not."""
+    """Yield what is refused in a source wherever it stands; of inline PTX what is not translated."""
     for name, pattern in _PATTERNS.items():
         for match in source.find(pattern):
-            if source.is_the_users(match.start()) and not _is_empty(source.text[match.end() :][:80]):
+            if source.is_the_users(match.start()):
                 yield Refused(*match.span(), name)
+    for match in source.find(assembly.PATTERN):
+        if source.is_the_users(match.start()) and (reason := assembly.why_not(source, match)):
+            yield Refused(*match.span(), "inline PTX", f" ({reason})")
 
 
 def nested_launches(source: Source) -> Iterator[Refused]:
@@ -94,11 +96,6 @@ def _is_call(source: Source, name: re.Match[str]) -> bool:
         return False
     before = re.search(r"(?:\w+|>)(?=[*&\s]*$)|$", source.head(name.start(), 80))
     return before is None or before[0] in ("", *_BEFORE_A_CALL) or "&&" in before.string[before.end() :]
-
-
-def _is_empty(rest: str) -> bool:
-    """Return whether an ``asm`` has no instruction, as a barrier for the compiler has."""
-    return re.match(r'\s*(?:volatile|__volatile__)?\s*\(\s*""', rest) is not None
 
 
 def _is_in_kernel(source: Source, place: int) -> bool:

@@ -14,6 +14,7 @@ from morph.base import native, private
 from morph.base.native import BuildError, cache, compiling
 from morph.base.native.library import Recipe, Unit, ensure_unchanged, together
 from morph.base.native.target import Target
+from morph.kernels import ptx
 from morph.kernels.extensions import headers
 from morph.software.settings import TOOLKIT
 
@@ -89,13 +90,15 @@ def assemble(refusal: str = "") -> Toolkit:
 def _name(refusal: str = "") -> str:
     # it leads to this folder's files, so another copy of the same files has a toolkit of its own
     identity = [*_FLAGS, sys.executable, torch.version.cuda or TOOLKIT, str(HERE), refusal]
-    return f"cuda-{native.digest([*Target.installed().identity, *identity], [HERE], _tables())}"
+    folders = [HERE, ptx.HEADERS.parent]
+    return f"cuda-{native.digest([*Target.installed().identity, *identity], folders, _tables())}"
 
 
 def _tables() -> list[Unit]:
     kinds = (".py", ".toml", ".cuh", ".hpp", "")
-    files = sorted(path for path in HERE.rglob("*") if path.is_file() and path.suffix in kinds)
-    return [Unit(str(path.relative_to(HERE)), path.read_text()) for path in files]
+    found = (path for folder in (HERE, ptx.HEADERS.parent) for path in folder.rglob("*"))
+    files = sorted(path for path in found if path.is_file() and path.suffix in kinds)
+    return [Unit(str(path.relative_to(HERE.parent)), path.read_text()) for path in files]
 
 
 def _write(toolkit: Toolkit, refusal: str) -> None:

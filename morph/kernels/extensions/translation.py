@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from morph.kernels.extensions import casts, launches, refusals
+from morph.kernels.extensions import assembly, casts, launches, refusals
 from morph.kernels.extensions.source import LEFT_OUT, Edits, Source, outside_literals
 
 _BARRIER = (
@@ -22,8 +22,12 @@ _EXTERNAL = (
 )
 _FAILURE = "morph_cuda_assert_fail"
 _HEADER_WORDS = re.compile(r"__(?:global__|device__|host__|assert_fail)(?!\w)")
+# Shared memory begins at address 0: kernels turn bits of its addresses around, and rely on that
+_SHARED = "static thread_local __attribute__((aligned(128)))"
 _WORDS = {
-    r"static\s+__shared__\b|__shared__\s+static\b|__shared__\b": "static thread_local",
+    # g++ takes it in front only
+    r"(?:static\s+)?__shared__\s+(?P<kept>alignas\s*\((?:[^()]|\([^()]*\))*\))": (rf"\g<kept> {_SHARED}"),
+    r"static\s+__shared__\b|__shared__\s+static\b|__shared__\b": _SHARED,
     r"(?P<kept>\b(?:extern|static)\s+(?:const\s+)?)__constant__\b": r"\g<kept>",
     r"__constant__(?P<kept>\s+(?:const\s+)?(?:static|extern)\b)": r"\g<kept>",
     r"__constant__\b": "static",
@@ -44,6 +48,7 @@ def translate(text: str) -> str:
     edits = Edits(source)
     _take_turns(source, edits)
     _find_dynamic_memory(source, edits)
+    assembly.translate(source, edits)
     launches.translate(source, edits)
     casts.translate(source, edits)
     _leave_out_bounds(source, edits)
@@ -64,7 +69,7 @@ def _in_header(code: str) -> str:
 
 def _refuse(source: Source) -> None:
     for found in itertools.chain(refusals.features(source), refusals.nested_launches(source)):
-        what = f"{found.name}; {refusals.FEATURES[found.name]}"
+        what = f"{found.name}{found.detail}; {refusals.FEATURES[found.name]}"
         raise source.error(found.start, f"the software device does not run {what}")
     for place, function, library in refusals.library_functions(source):
         problem = f"the software device has no {function} of {library}; use torch's own functions"
@@ -78,8 +83,9 @@ def _take_turns(source: Source, edits: Edits) -> None:
     before the first: on a GPU all threads read long before one writes. Here one would run ahead.
     """
     last: dict[int, int] = {}
-    for match in source.find(_BARRIER):
-        last |= dict.fromkeys(_loops_around(source, match.start()), match.end())
+    barriers = (match.span() for match in source.find(_BARRIER))
+    for start, end in itertools.chain(barriers, assembly.barriers(source)):
+        last |= dict.fromkeys(_loops_around(source, start), end)
     for loop, barrier in last.items():
         end = source.close(loop)
         if source.code[barrier:end].strip(" \n;)"):  # something follows the last barrier

@@ -19,16 +19,16 @@ def _floating(call: Call, function: str, *, approximate: bool = False) -> str:
         values = [f"x{number}" for number in range(len(operands))]
         lanes = ", ".join(f"auto {value}" for value in values)
         one = _computed(type, function, modifiers, direction, values)
-        whole = f"ptx::pair<{type.c_type}>([]({lanes}) {{ return {one}; }}, {', '.join(operands)})"
+        whole = f"morph_ptx::pair<{type.c_type}>([]({lanes}) {{ return {one}; }}, {', '.join(operands)})"
     else:
         whole = _computed(type, function, modifiers, direction, operands)
-    return f"ptx::apart({whole})" if "rn" in call.words and function == "mul" else whole
+    return f"morph_ptx::apart({whole})" if "rn" in call.words and function == "mul" else whole
 
 
 def _computed(type: Type, function: str, modifiers: int, direction: str, operands: list[str]) -> str:
     lanes = [f"auto x{number}" for number in range(len(operands))]
     names = [each.removeprefix("auto ") for each in lanes]
-    compute = f"[]({', '.join(lanes)}) {{ return ptx::{function}({', '.join(names)}); }}"
+    compute = f"[]({', '.join(lanes)}) {{ return morph_ptx::{function}({', '.join(names)}); }}"
     if direction and type.name not in ("f32", "f64"):
         raise UnsupportedInstructionError(f".{type.name}", "halves are rounded to the nearest only")
     how = (
@@ -36,7 +36,7 @@ def _computed(type: Type, function: str, modifiers: int, direction: str, operand
         if direction
         else f"floating<{type.c_type}, {modifiers}>"
     )
-    return f"ptx::{how}({compute}, {', '.join(operands)})"
+    return f"morph_ptx::{how}({compute}, {', '.join(operands)})"
 
 
 @translates("add", "sub")
@@ -48,7 +48,7 @@ def _sum(call: Call) -> str:
     a, b = call.sources()
     if "sat" in call.words:
         wide = f"__int128({type.c_type}({a})) {SYMBOLS[name]} __int128({type.c_type}({b}))"
-        return f"ptx::clamped<{type.c_type}>({wide})"
+        return f"morph_ptx::clamped<{type.c_type}>({wide})"
     return of_type(type, f"{a} {SYMBOLS[name]} {b}")
 
 
@@ -61,11 +61,11 @@ def _product(call: Call) -> str:
     a, b = call.sources()[:2]
     if "wide" in call.words:
         of = Type("", "", 2 * type.width)
-        product = of_type(of, f"ptx::wide_product<{type.c_type}>({a}, {b})")
+        product = of_type(of, f"morph_ptx::wide_product<{type.c_type}>({a}, {b})")
     else:
         of = type
         product = (
-            f"ptx::high_product<{type.c_type}>({a}, {b})"
+            f"morph_ptx::high_product<{type.c_type}>({a}, {b})"
             if "hi" in call.words
             else of_type(of, f"uint64_t({a}) * {b}")
         )
@@ -84,13 +84,13 @@ def _quotient(call: Call) -> str:
     if call.type.is_float:
         return _floating(call, "div", approximate=True)
     call.only(())
-    return f"ptx::quotient<{call.type.c_type}>({', '.join(call.sources())})"
+    return f"morph_ptx::quotient<{call.type.c_type}>({', '.join(call.sources())})"
 
 
 @translates("rem")
 def _remainder(call: Call) -> str:
     call.only(())
-    return f"ptx::remainder<{call.type.c_type}>({', '.join(call.sources())})"
+    return f"morph_ptx::remainder<{call.type.c_type}>({', '.join(call.sources())})"
 
 
 @translates("sqrt", "rcp", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh")
@@ -107,7 +107,7 @@ def _choice(call: Call) -> str:
         return _floating(plain, f"{name}_nan" if "NaN" in call.words else name)
     call.only(())
     function = "larger" if name == "max" else "smaller"
-    return f"ptx::{function}<{type.c_type}>({', '.join(call.sources())})"
+    return f"morph_ptx::{function}<{type.c_type}>({', '.join(call.sources())})"
 
 
 @translates("neg", "abs")
@@ -115,14 +115,11 @@ def _sign(call: Call) -> str:
     call.only({"ftz"})
     name, type, (a,) = call.instruction.name, call.type, call.sources()
     if type.is_float or type.is_pair:
-        function = (
-            f"ptx::{'negated' if name == 'neg' else 'magnitude'}<{type.c_type}, {int('ftz' in call.words)}>"
-        )
-        return (
-            f"ptx::pair<{type.c_type}>([](auto x) {{ return {function}(x); }}, {a})"
-            if type.is_pair
-            else f"{function}({a})"
-        )
+        which = "negated" if name == "neg" else "magnitude"
+        function = f"morph_ptx::{which}<{type.c_type}, {int('ftz' in call.words)}>"
+        if not type.is_pair:
+            return f"{function}({a})"
+        return f"morph_ptx::pair<{type.c_type}>([](auto x) {{ return {function}(x); }}, {a})"
     negative = of_type(type, f"0 - {a}")
     return negative if name == "neg" else f"({type.c_type}({a}) < 0 ? {negative} : {a})"
 
@@ -130,4 +127,4 @@ def _sign(call: Call) -> str:
 @translates("copysign")
 def _copied_sign(call: Call) -> str:
     call.only(())
-    return f"ptx::copysign<{call.type.c_type}>({', '.join(call.sources())})"
+    return f"morph_ptx::copysign<{call.type.c_type}>({', '.join(call.sources())})"

@@ -24,14 +24,14 @@ def _shift(call: Call) -> str:
     type, name = call.type, call.instruction.name
     a, by = call.sources(type, WORD)
     of = type.c_type if name == "shr" else type.register
-    return f"ptx::{name}<{of}>({a}, {by})"
+    return f"morph_ptx::{name}<{of}>({a}, {by})"
 
 
 @translates("shf")
 def _funnel(call: Call) -> str:
     call.only({"l", "r", "wrap", "clamp"})
     left, clamps = (str(word in call.words).lower() for word in ("l", "clamp"))
-    return f"ptx::funnel({', '.join(call.sources())}, {left}, {clamps})"
+    return f"morph_ptx::funnel({', '.join(call.sources())}, {left}, {clamps})"
 
 
 @translates("lop3", "bfi")
@@ -39,7 +39,7 @@ def _fields(call: Call) -> str:
     call.only(())
     name, type = call.instruction.name, call.type
     words = call.sources(type, type, type, WORD) if name == "lop3" else call.sources(type, type, WORD)
-    return f"ptx::{name}<{type.register}>({', '.join(words)})"
+    return f"morph_ptx::{name}<{type.register}>({', '.join(words)})"
 
 
 @translates("bfe", "bfind", "popc", "clz", "brev")
@@ -48,17 +48,17 @@ def _counted(call: Call) -> str:
     call.only({"shiftamt"} if name == "bfind" else ())
     of = type.c_type if name in ("bfe", "bfind") else type.register
     more = [str("shiftamt" in call.words).lower()] if name == "bfind" else []
-    return f"ptx::{name}<{of}>({', '.join([*call.sources(type, WORD), *more])})"
+    return f"morph_ptx::{name}<{of}>({', '.join([*call.sources(type, WORD), *more])})"
 
 
 @translates("prmt")
 def _permuted(call: Call) -> str:
     call.only(())
-    return f"ptx::prmt({', '.join(call.sources())})"
+    return f"morph_ptx::prmt({', '.join(call.sources())})"
 
 
 @translates("dp4a")
 def _dot(call: Call) -> str:
     call.only(())
     of = ", ".join("int8_t" if type.is_signed else "uint8_t" for type in call.types)
-    return f"ptx::dp4a<{of}>({', '.join(call.sources(WORD))})"
+    return f"morph_ptx::dp4a<{of}>({', '.join(call.sources(WORD))})"

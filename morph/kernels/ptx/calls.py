@@ -10,7 +10,12 @@ from morph.kernels.ptx.parsing import Instruction
 from morph.kernels.ptx.registers import Type, type_of
 
 Read = Callable[[str, Type], str]
-DIRECTIONS = {"rn": "", "rz": "FE_TOWARDZERO", "rm": "FE_DOWNWARD", "rp": "FE_UPWARD"}
+DIRECTIONS = {
+    "rn": "",
+    "rz": "morph_ptx::kTowardZero",
+    "rm": "morph_ptx::kDownward",
+    "rp": "morph_ptx::kUpward",
+}
 SYMBOLS = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^"}
 WORD = Type("b32", "uint32_t", 32)
 PREDICATE = Type("pred", "bool", 1)
@@ -26,12 +31,14 @@ class Call:
         types: The types among its modifiers, in their order.
         words: Its other modifiers.
         read: Returns the bits of an operand as C++, in a type.
+        in_block: Whether the thread is one of a block.
     """
 
     instruction: Instruction
     types: tuple[Type, ...]
     words: frozenset[str]
     read: Read
+    in_block: bool = False
 
     @property
     def type(self) -> Type:
@@ -52,6 +59,11 @@ class Call:
         if others:
             raise self.refusal(f".{min(others)} is not translated")
 
+    def of_block(self) -> None:
+        """Refuse the instruction where the thread is none of a block."""
+        if not self.in_block:
+            raise self.refusal("it is translated in CUDA C++ only")
+
     def refusal(self, reason: str) -> UnsupportedInstructionError:
         """Return the error that refuses the instruction."""
         return UnsupportedInstructionError(self.instruction.text, reason)
@@ -59,6 +71,8 @@ class Call:
 
 Translation = Callable[[Call], str]
 TRANSLATIONS: dict[str, Translation] = {}
+ACTIONS: set[str] = set()
+SEVERAL: set[str] = set()
 
 
 def translates(*names: str) -> Callable[[Translation], Translation]:
@@ -71,11 +85,23 @@ def translates(*names: str) -> Callable[[Translation], Translation]:
     return register
 
 
-def understood(instruction: Instruction, read: Read) -> Call:
+def acts(*names: str) -> Callable[[Translation], Translation]:
+    """Register what returns the C++ of instructions without a result; an empty one does nothing."""
+    ACTIONS.update(names)
+    return translates(*names)
+
+
+def translates_several(*names: str) -> Callable[[Translation], Translation]:
+    """Register what returns the C++ of an array of instructions' results."""
+    SEVERAL.update(names)
+    return translates(*names)
+
+
+def understood(instruction: Instruction, read: Read, in_block: bool) -> Call:
     """Return an instruction with its modifiers sorted."""
     found = [type_of(each) for each in instruction.modifiers]
     words = [each for each, type in zip(instruction.modifiers, found, strict=True) if type is None]
-    return Call(instruction, tuple(each for each in found if each), frozenset(words), read)
+    return Call(instruction, tuple(each for each in found if each), frozenset(words), read, in_block)
 
 
 def result(call: Call) -> str:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from morph.kernels.ptx.calls import DIRECTIONS, PREDICATE, SYMBOLS, Call, of_type, translates
 
-INTEGER_DIRECTIONS = {"rni": "FE_TONEAREST", "rzi": "FE_TOWARDZERO", "rmi": "FE_DOWNWARD", "rpi": "FE_UPWARD"}
+INTEGER_DIRECTIONS = {
+    "rni": "morph_ptx::kNearest",
+    "rzi": "morph_ptx::kTowardZero",
+    "rmi": "morph_ptx::kDownward",
+    "rpi": "morph_ptx::kUpward",
+}
 RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 UNSIGNED_RELATIONS = {"lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
 OPPOSITES = {"equ": "!=", "neu": "==", "ltu": ">=", "leu": ">", "gtu": "<=", "geu": "<"}
@@ -34,7 +39,9 @@ def _compared(call: Call) -> str:
     relation = next(word for word in call.instruction.modifiers if word not in ("ftz", "and", "or", "xor"))
     a, b, *other = call.sources(type, type, PREDICATE)
     if type.is_float:
-        x, y = (f"double(ptx::read<{type.c_type}>({each}, {int('ftz' in call.words)}))" for each in (a, b))
+        x, y = (
+            f"double(morph_ptx::read<{type.c_type}>({each}, {int('ftz' in call.words)}))" for each in (a, b)
+        )
     else:
         of = type.register if relation in UNSIGNED_RELATIONS else type.c_type
         x, y = f"{of}({a})", f"{of}({b})"
@@ -60,30 +67,32 @@ def _converted(call: Call) -> str:
         return _converted_pair(call)
     (a,) = call.sources(source)
     direction = next((INTEGER_DIRECTIONS[word] for word in call.words if word in INTEGER_DIRECTIONS), "")
-    rounding = next((DIRECTIONS[word] for word in call.words if word in DIRECTIONS), "") or "FE_TONEAREST"
+    rounding = (
+        next((DIRECTIONS[word] for word in call.words if word in DIRECTIONS), "") or "morph_ptx::kNearest"
+    )
     if not source.is_float:
         x = f"{source.c_type}({a})"
         if to.is_float:
             call.only(DIRECTIONS)
-            return f"ptx::to_floating<{to.c_type}>((long double){x}, {rounding})"
-        return f"ptx::clamped<{to.c_type}>({x})" if "sat" in call.words else of_type(to, x)
-    x = f"double(ptx::read<{source.c_type}>({a}, {int('ftz' in call.words)}))"
+            return f"morph_ptx::to_floating<{to.c_type}>((long double){x}, {rounding})"
+        return f"morph_ptx::clamped<{to.c_type}>({x})" if "sat" in call.words else of_type(to, x)
+    x = f"double(morph_ptx::read<{source.c_type}>({a}, {int('ftz' in call.words)}))"
     if direction:
-        x = f"ptx::to_integer({x}, {direction})"
+        x = f"morph_ptx::to_integer({x}, {direction})"
     if not to.is_float:
-        return f"ptx::to_whole<{to.c_type}>({x})"
+        return f"morph_ptx::to_whole<{to.c_type}>({x})"
     if "sat" in call.words:
         x = f"std::fmin(std::fmax({x}, 0.0), 1.0)"
-    converted = f"ptx::to_floating<{to.c_type}>({x}, {rounding})"
-    return f"ptx::flushed<{to.c_type}>({converted}, {int('ftz' in call.words)})"
+    converted = f"morph_ptx::to_floating<{to.c_type}>({x}, {rounding})"
+    return f"morph_ptx::flushed<{to.c_type}>({converted}, {int('ftz' in call.words)})"
 
 
 def _converted_pair(call: Call) -> str:
     to = call.types[0]
     call.only({"rn", "rz"})
-    direction = "FE_TOWARDZERO" if "rz" in call.words else "FE_TONEAREST"
+    direction = "morph_ptx::kTowardZero" if "rz" in call.words else "morph_ptx::kNearest"
     high, low = (
-        f"uint32_t(ptx::to_floating<{to.c_type}>(double(ptx::value<float>({each})), {direction}))"
+        f"uint32_t(morph_ptx::to_floating<{to.c_type}>(double(morph_ptx::value<float>({each})), {direction}))"
         for each in call.sources(call.types[-1])
     )
     return f"({high} << 16 | {low})"

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 
 from morph.kernels.ptx.errors import UnsupportedInstructionError
 
-FLOATS = {"f16": ("ptx::f16", 16), "bf16": ("ptx::bf16", 16), "f32": ("float", 32), "f64": ("double", 64)}
+FLOATS = {
+    "f16": ("morph_ptx::f16", 16),
+    "bf16": ("morph_ptx::bf16", 16),
+    "f32": ("float", 32),
+    "f64": ("double", 64),
+}
 PAIRS = {"f16x2": "f16", "bf16x2": "bf16", "f32x2": "f32"}
 NUMBER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9]\d*)U?")
 HEXADECIMAL_FLOAT = re.compile(r"0([fFdD])([0-9a-fA-F]{8}|[0-9a-fA-F]{16})")

@@ -6,18 +6,32 @@ import itertools
 import re
 from collections.abc import Mapping
 
-from morph.kernels.ptx import arithmetic, bits, calls, conversions  # noqa: F401  each registers its instructions
+from morph.kernels.ptx import calls
 from morph.kernels.ptx.errors import UnsupportedInstructionError
 from morph.kernels.ptx.parsing import Brace, Declaration, Instruction, parse, split
 from morph.kernels.ptx.registers import Type, immediate, type_of
 
-# One thread of one multiprocessor: what else there is of a block, a thread's text cannot see.
 SPECIAL = {
-    "%globaltimer": "ptx::nanoseconds()",
-    "%globaltimer_lo": "ptx::nanoseconds()",
-    "%clock64": "ptx::nanoseconds()",
-    "%clock": "ptx::nanoseconds()",
+    "%globaltimer": "morph_ptx::nanoseconds()",
+    "%globaltimer_lo": "morph_ptx::nanoseconds()",
+    "%clock64": "morph_ptx::nanoseconds()",
+    "%clock": "morph_ptx::nanoseconds()",
     "%smid": "0u",
+}
+_PLACES = {"tid": "thread", "ctaid": "block", "ntid": "block_size", "nctaid": "grid_size"}
+IN_BLOCK = {
+    **{
+        f"%{name}.{axis}": f"::morph_cuda::place.{place}.{axis}"
+        for name, place in _PLACES.items()
+        for axis in "xyz"
+    },
+    "%laneid": "::morph_cuda::lane()",
+    "%warpid": "(::morph_cuda::thread_rank() / 32)",
+    "%lanemask_eq": "(1u << ::morph_cuda::lane())",
+    "%lanemask_lt": "((1u << ::morph_cuda::lane()) - 1)",
+    "%lanemask_le": "((2u << ::morph_cuda::lane()) - 1)",
+    "%lanemask_ge": "~((1u << ::morph_cuda::lane()) - 1)",
+    "%lanemask_gt": "~((2u << ::morph_cuda::lane()) - 1)",
 }
 SINK = "_"
 
@@ -27,9 +41,12 @@ class Translation:
 
     Args:
         operands: As ``translate`` takes them.
+        in_block: As ``translate`` takes it.
     """
 
-    def __init__(self, operands: Mapping[str, tuple[str, int]]) -> None:
+    def __init__(self, operands: Mapping[str, tuple[str, int]], in_block: bool) -> None:
+        self._in_block = in_block
+        self._special = {**SPECIAL, **(IN_BLOCK if in_block else {})}
         around = {name: (variable, Type("", "", width)) for name, (variable, width) in operands.items()}
         self._scopes = [around, {}]
         self._numbers = itertools.count()
@@ -68,26 +85,35 @@ class Translation:
     def _translate(self, instruction: Instruction) -> None:
         if instruction.name in calls.NOTHING:
             return
-        if not instruction.operands:
-            raise UnsupportedInstructionError(instruction.text, "this instruction is not translated")
-        call = calls.understood(instruction, self._read)
-        assignment = self._written(call, calls.result(call))
+        call = calls.understood(instruction, self._read, self._in_block)
+        statement = self._statement(call)
         guard = self._read(instruction.guard, calls.PREDICATE) if instruction.guard else ""
         self._lines.append(
-            f"if ({'!' if instruction.negated else ''}{guard}) {assignment}" if guard else assignment
+            f"if ({'!' if instruction.negated else ''}{guard}) {statement}" if guard else statement
         )
+
+    def _statement(self, call: calls.Call) -> str:
+        name, operands = call.instruction.name, call.instruction.operands
+        if name in calls.ACTIONS:
+            return f"{calls.result(call)};"
+        if not operands:
+            raise call.refusal("this instruction is not translated")
+        return self._written(call, calls.result(call))
 
     def _written(self, call: calls.Call, result: str) -> str:
         target = call.instruction.operands[0]
+        names = split(target[1:-1]) if target.startswith("{") else tuple(target.split("|"))
+        if call.instruction.name in calls.SEVERAL:
+            parts = (self._assigned(name, f"whole[{number}]") for number, name in enumerate(names))
+            return f"{{ auto whole = {result}; {' '.join(parts)} }}"
         if target.startswith("{"):
-            return self._unpacked(call, split(target[1:-1]), result)
-        first, _, second = target.partition("|")
-        if not second:
-            return self._assigned(first, result)
+            return self._unpacked(call, names, result)
+        if len(names) == 1:
+            return self._assigned(target, result)
         if call.words & {"and", "or", "xor"}:
             raise call.refusal("a second predicate beside a third is not translated")
-        opposite = self._assigned(second, f"!{result}")
-        return f"{{ {self._assigned(first, result)} {opposite} }}"
+        opposite = self._assigned(names[1], f"!{result}")
+        return f"{{ {self._assigned(names[0], result)} {opposite} }}"
 
     def _assigned(self, name: str, result: str) -> str:
         name = name.strip()
@@ -106,8 +132,8 @@ class Translation:
             return self._packed(split(operand[1:-1]), type)
         if operand.startswith("!"):
             return f"!{self._read(operand[1:].strip(), type)}"
-        if operand in SPECIAL:
-            return f"{type.register}({SPECIAL[operand]})"
+        if operand in self._special:
+            return f"{type.register}({self._special[operand]})"
         constant = immediate(operand, type)
         if constant is not None:
             return constant

@@ -10,7 +10,7 @@ from morph.kernels import extensions
 from morph.source.module import Place
 from morph.source.scan.uses import Kind, Use
 
-FEATURE, LIBRARY, SOURCE = "cuda-feature", "cuda-library", "cuda-source"
+FEATURE, LIBRARY, SOURCE, ASSEMBLY = "cuda-feature", "cuda-library", "cuda-source", "cuda-assembly"
 _CUDA = re.compile(
     rb"__(?:global|device)__|\bcuda\w*\s*[(.]|#\s*include\s*[<\"](?:\w+/)?(?:cu|nv|nccl|thrust|mma)"
 )
@@ -42,8 +42,11 @@ def uses_of_source(text: str, name: str, is_cuda: bool) -> list[Use]:
     starts = [0, *(match.end() for match in re.finditer("\n", code))]
     found = [(*match.span(1), match[1]) for match in _INCLUDE.finditer(code)]
     uses = [_use(starts, start, end, *header) for start, end, each in found for header in _refused(each)]
-    features = extensions.refused(_expanded(code), _expanded(_kept(code, _is_first)))
+    expanded = _expanded(code)
+    features = extensions.refused(expanded, _expanded(_kept(code, _is_first)))
     uses += [_use(starts, each.start, each.end, each.name, FEATURE) for each in features]
+    translated = extensions.translated_assembly(expanded)
+    uses += [_use(starts, *each, "inline PTX", ASSEMBLY) for each in translated]
     whole = [Use(Place(1, 1, 1, 1), name, Kind.LOOK, SOURCE)] if is_cuda else []
     return whole + sorted(uses, key=lambda use: use.place)
 
@@ -62,6 +65,7 @@ def _use(starts: list[int], start: int, end: int, name: str, rule: str) -> Use:
 
 def _expanded(code: str) -> str:
     """Return the code as a preprocessor's: what a macro stands for counts, other directives do not."""
+    code = code.replace("\\\n", " \n")
     code = re.sub(r"^([ \t]*)#[ \t]*define\b", lambda match: _blank(match[0]), code, flags=re.MULTILINE)
     return re.sub(r"^[ \t]*#[^\n]*", lambda match: _blank(match[0]), code, flags=re.MULTILINE)
 

@@ -12,7 +12,9 @@ from morph.software.settings import TOOLKIT
 
 KERNEL = "#include <cuda_runtime.h>\n__global__ void kernel(int* out) {\n  %s\n}\n"
 REFUSED = {
-    'asm volatile("mov.u32 %0, %%laneid;" : "=r"(out[0]));': "inline PTX",
+    'asm("add.cc.u32 %0, %0, 1;" : "+r"(out[0]));': "inline PTX (add.cc.u32 $0, $0, 1: .cc is",
+    'asm("mov.u32 %0, 1;" : "=x"(out[0]));': 'inline PTX (the operand "=x"(out[0]) is not understood',
+    "asm volatile(TEXT);": "inline PTX (its text is not made of string literals alone)",
     "kernel<<<1, 1>>>(out);": "dynamic parallelism",
     "out[0] = tex1Dfetch<int>(0, 1);": "textures",
     "nvcuda::wmma::fill_fragment(out, 0);": "tensor cores",

@@ -138,7 +138,7 @@ def test_the_timer_goes_on(library: Library) -> None:
     [
         (
             "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 $0, $1, $2, $3;",
-            "mma.sync.*: this instruction is not",
+            "mma.sync.*: it is translated in CUDA C.. only",
         ),
         ("again: add.u32 $0, $1, 1;", "again:: branches are not translated"),
         ("add.cc.u32 $0, $1, 1;", r"add.cc.u32 \$0, \$1, 1: .cc is not translated"),
@@ -152,7 +152,10 @@ def test_the_timer_goes_on(library: Library) -> None:
         ("add.ftz.f64 $0, $1, $2;", ".ftz of .f64 is not translated"),
         ("setp.lt.f16x2 $0, $1, $2;", "comparisons of pairs are not translated"),
         ("cvt.rn.sat.f32.s32 $0, $1;", ".sat is not translated"),
-        ("ld.global.u32 $0, [$1];", "ld.global.u32 .*: this instruction is not translated"),
+        ("ld.shared.u32 $0, [$1];", "ld.shared.u32 .*: it is translated in CUDA C.. only"),
+        ("ld.global.u32 $0, [$1 - 4];", "the address .* is not translated"),
+        ("st.global.v2.u32 [$0], $1;", "2 registers are expected"),
+        ("setmaxnreg.inc.sync.aligned.u32 240;", "this instruction is not translated"),
     ],
 )
 def test_what_is_not_translated_is_refused_by_its_text(text: str, words: str) -> None:

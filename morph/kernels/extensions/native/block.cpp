@@ -11,6 +11,8 @@ __thread Place place;
 
 namespace {
 
+constexpr size_t kAligned = 1024;  // as kernels expect that swizzle rows of 128 bytes
+
 struct Kept {  // until the thread of the host ends
   Block* block = nullptr;
   ~Kept() { delete block; }
@@ -35,8 +37,8 @@ void Block::prepare(dim3 grid, dim3 block, size_t shared, void (*thread)(void*),
   grid_ = grid, block_ = block, thread_ = thread, closure_ = closure, shuffle_ = shuffle;
   count_ = int(block.x * block.y * block.z);
   warps_.resize(size_t(count_ + 31) / 32);
-  if (memory_.size() < shared + 256) memory_.resize(shared + 256);
-  dynamic_ = memory_.data() + (256 - uintptr_t(memory_.data()) % 256);
+  if (memory_.size() < shared + kAligned) memory_.resize(shared + kAligned);
+  dynamic_ = memory_.data() + (kAligned - uintptr_t(memory_.data()) % kAligned);
   order_.clear();
 }
 
@@ -48,6 +50,7 @@ void Block::run(int64_t number) {
     int left = count_ - int(i) * 32;
     warps_[i] = {left >= 32 ? kAll : (1u << left) - 1, 0, 0, {}};
   }
+  for (Barrier& each : barriers_) each.arrived = 0;
   if (shuffle_) {
     random_.seed(shuffle_ ^ uint64_t(number));
     order_.resize(size_t(count_));
@@ -155,6 +158,19 @@ bool Block::release_block() {
   for (Fibre* fibre : parked_) make_ready(fibre);
   parked_.clear();
   return true;
+}
+
+// The last of the threads goes on, and lets the others on.
+void Block::arrive_at(unsigned barrier, unsigned threads, bool waits) {
+  Barrier& at = barriers_[barrier % barriers_.size()];
+  if (++at.arrived < (threads ? threads : unsigned(count_))) {
+    if (!waits) return;
+    at.parked.push_back(current_);
+    return suspend(Waiting::kBarrier);
+  }
+  at.arrived = 0;
+  for (Fibre* fibre : at.parked) make_ready(fibre);
+  at.parked.clear();
 }
 
 Deposits* Block::exchange(unsigned mask, const void* mine, size_t bytes) {
@@ -278,6 +294,7 @@ void Block::fail(std::exception_ptr error) {
 // What ran on the stacks is not unwound: a kernel's thread holds nothing.
 void Block::abandon() {
   idle_.clear(), ready_.clear(), later_.clear(), parked_.clear(), free_deposits_.clear();
+  barriers_ = {};
   for (auto& fibre : fibres_) {
     reset(fibre->context, &Block::enter);
     fibre->thread = -1;

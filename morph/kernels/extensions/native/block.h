@@ -4,6 +4,7 @@
 #include "fibres.h"
 #include "morph/threads.h"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -29,6 +30,7 @@ class Block {
 
   // Called by the block's threads.
   void wait_for_block(int vote);
+  void arrive_at(unsigned barrier, unsigned threads, bool waits);
   Votes votes() const { return released_; }
   Deposits* exchange(unsigned mask, const void* mine, size_t bytes);
   void has_read(Deposits* deposits);
@@ -40,7 +42,7 @@ class Block {
   [[noreturn]] void fail(std::exception_ptr error);
 
  private:
-  enum class Waiting { kNothing, kBlock, kWarp, kLanes };
+  enum class Waiting { kNothing, kBlock, kBarrier, kWarp, kLanes };
   struct Fibre {
     Context* context;
     int thread = -1;
@@ -50,6 +52,10 @@ class Block {
     alignas(16) unsigned char deposit[16];
     Deposits* deposits = nullptr;   // what it was given
     unsigned together = 0;          // kLanes: the answer
+  };
+  struct Barrier {
+    unsigned arrived = 0;
+    std::vector<Fibre*> parked;
   };
   struct Warp {
     unsigned alive, arrived, at_site;
@@ -87,6 +93,7 @@ class Block {
   Fibre* current_ = nullptr;
   std::vector<std::unique_ptr<Fibre>> fibres_;
   std::vector<Fibre*> idle_, parked_;
+  std::array<Barrier, 16> barriers_;  // those with a number, of some of the threads
   std::deque<Fibre*> ready_, later_;
   std::vector<Warp> warps_;
   std::vector<std::unique_ptr<Deposits>> all_deposits_;

@@ -91,6 +91,9 @@ cudaError_t launch_by_address(void* kernel, dim3 grid, dim3 block, void** argume
 }
 
 void wait_for_block() { Block::of_this_thread().wait_for_block(0); }
+void arrive_at(unsigned barrier, unsigned threads, bool waits) {
+  Block::of_this_thread().arrive_at(barrier, threads, waits);
+}
 Votes vote(bool value) {
   Block& block = Block::of_this_thread();
   block.wait_for_block(value);

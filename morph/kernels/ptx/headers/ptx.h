@@ -1,11 +1,12 @@
 // The instructions of PTX, as functions of the bits in registers (PTX ISA 9.0, "Instruction Set").
 #pragma once
 
+#include "ptx_memory.h"
 #include "ptx_numbers.h"
 
 #include <chrono>
 
-namespace ptx {
+namespace morph_ptx {
 
 constexpr int kFlush = 1, kSaturate = 2;  // .ftz, .sat
 
@@ -189,4 +190,4 @@ inline uint64_t nanoseconds() {
   return uint64_t(std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
 }
 
-}  // namespace ptx
+}  // namespace morph_ptx

@@ -7,7 +7,9 @@
 #include <limits>
 #include <type_traits>
 
-namespace ptx {
+namespace morph_ptx {
+
+constexpr int kNearest = FE_TONEAREST, kTowardZero = FE_TOWARDZERO, kDownward = FE_DOWNWARD, kUpward = FE_UPWARD;
 
 template <int bytes> struct UnsignedOf;
 template <> struct UnsignedOf<1> { using type = uint8_t; };
@@ -117,4 +119,4 @@ Bits<To> clamped(__int128 x) {
   return Bits<To>(x < low ? low : x > high ? high : x);
 }
 
-}  // namespace ptx
+}  // namespace morph_ptx

@@ -5,10 +5,10 @@
 
 template <class T>
 auto register_of(T element) {
-  return bits<ptx::Bits<T>>(element);
+  return bits<morph_ptx::Bits<T>>(element);
 }
 
 template <class T>
 T element_of(uint64_t bits_of_register) {
-  return bits<T>(ptx::Bits<T>(bits_of_register));
+  return bits<T>(morph_ptx::Bits<T>(bits_of_register));
 }

@@ -8,6 +8,7 @@
 #ifdef __CUDACC__
 #include "morph/atomics.h"
 #include "morph/launch.h"
+#include "morph/shared.h"
 #include "morph/threads.h"
 #endif
 #endif

@@ -30,6 +30,7 @@ struct Deposits {
 constexpr unsigned kAll = 0xffffffffu;
 
 void wait_for_block();
+void arrive_at(unsigned barrier, unsigned threads, bool waits);  // a barrier of PTX with a number; 0 threads: all
 struct Votes {
   int count, voters;
 };

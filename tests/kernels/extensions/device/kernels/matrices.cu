@@ -1,0 +1,77 @@
+// Products on tensor cores by inline PTX, each of one warp, with matrices loaded as public kernels load them.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace {
+
+__device__ unsigned address(const void* shared) { return static_cast<unsigned>(__cvta_generic_to_shared(shared)); }
+
+// A (16, 16) and B (16, 8) by ldmatrix: A row by row, B's columns out of its rows.
+__global__ void halves(const __half* a, const __half* b, float* out) {
+  __shared__ __half left[16][16], right[16][8];
+  int lane = threadIdx.x;
+  for (int i = lane; i < 256; i += 32) left[i / 16][i % 16] = a[i];
+  for (int i = lane; i < 128; i += 32) right[i / 8][i % 8] = b[i];
+  __syncwarp();
+  unsigned x[4], y[2];
+  float c[4] = {1, 1, 1, 1};
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(address(&left[lane % 16][lane / 16 * 8])));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(y[0]), "=r"(y[1])
+               : "r"(address(&right[lane % 16][0])));
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+               "{%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));
+  for (int i = 0; i < 4; i++) out[(lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2] = c[i];
+}
+
+// Fragments that the host laid out: registers of A, B and C, a lane's side by side.
+#define A(n) "r"(a[lane * 4 + n])
+#define B(n) "r"(b[lane * 2 + n])
+#define C(n) "+r"(c[lane * 4 + n])
+#define KERNEL(NAME, TEXT, OUTPUTS, ...)                                  \
+  __global__ void NAME(const unsigned* a, const unsigned* b, unsigned* c) { \
+    int lane = threadIdx.x;                                               \
+    asm volatile(TEXT : OUTPUTS : __VA_ARGS__);                           \
+  }
+#define HALF C(0), C(1)
+#define FOUR C(0), C(1), C(2), C(3)
+#define LARGE(SHAPE, TYPES)                                                                                \
+  "mma.sync.aligned." SHAPE ".row.col." TYPES " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+#define SMALL(SHAPE, TYPES) \
+  "mma.sync.aligned." SHAPE ".row.col." TYPES " {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+#define ALL_OF_LARGE A(0), A(1), A(2), A(3), B(0), B(1)
+#define ALL_OF_SMALL A(0), A(1), B(0)
+
+KERNEL(bfloat16, LARGE("m16n8k16", "f32.bf16.bf16.f32"), FOUR, ALL_OF_LARGE)
+KERNEL(bfloat16_small, SMALL("m16n8k8", "f32.bf16.bf16.f32"), FOUR, ALL_OF_SMALL)
+KERNEL(tf32, LARGE("m16n8k8", "f32.tf32.tf32.f32"), FOUR, ALL_OF_LARGE)
+KERNEL(int8, LARGE("m16n8k32", "s32.s8.s8.s32"), FOUR, ALL_OF_LARGE)
+KERNEL(mixed8, SMALL("m16n8k16", "s32.u8.s8.s32"), FOUR, ALL_OF_SMALL)
+KERNEL(int4, LARGE("m16n8k64", "s32.s4.s4.s32"), FOUR, ALL_OF_LARGE)
+KERNEL(float16, "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};",
+       HALF, ALL_OF_LARGE)
+
+using Kernel = void (*)(const unsigned*, const unsigned*, unsigned*);
+const Kernel kernels[] = {bfloat16, bfloat16_small, tf32, int8, mixed8, int4, float16};
+
+__global__ void doubles(const double* a, const double* b, double* c) {
+  double* mine = c + threadIdx.x * 2;
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+               : "+d"(mine[0]), "+d"(mine[1])
+               : "d"(a[threadIdx.x]), "d"(b[threadIdx.x]));
+}
+
+}  // namespace
+
+extern "C" {
+void launch_halves(const __half* a, const __half* b, float* out) { halves<<<1, 32>>>(a, b, out); }
+void launch_fragments(int which, const unsigned* a, const unsigned* b, unsigned* c) { kernels[which]<<<1, 32>>>(a, b, c); }
+void launch_doubles(const double* a, const double* b, double* c) { doubles<<<1, 32>>>(a, b, c); }
+}
