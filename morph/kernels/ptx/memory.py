@@ -51,7 +51,8 @@ def _load(call: Call) -> str:
     count, type = _elements(call), call.type
     place = address(call, call.instruction.operands[1], space_of(call))
     of = type.register if type.is_float or type.is_pair else type.c_type  # an integer keeps its sign
-    return f"morph_ptx::load<{of}, {count}>({place})"
+    watches = call.in_block and call.words & {"volatile", "relaxed", "acquire"}
+    return f"morph_ptx::{'watch' if watches else 'load'}<{of}, {count}>({place})"
 
 
 @acts("st")
@@ -105,21 +106,30 @@ def _converted(call: Call) -> str:
 
 @acts("cp")
 def _copied(call: Call) -> str:
-    """Return a copy to shared memory, which is made at once; to wait for it is nothing then."""
-    modifiers, operands = call.instruction.modifiers, call.instruction.operands
-    if modifiers[:1] == ("async",) and modifiers[1:] in (("commit_group",), ("wait_group",), ("wait_all",)):
-        return ""
-    if "bulk" in call.words or "mbarrier" in call.words:
+    """Return a copy to shared memory, which is made when its group is waited for."""
+    if call.instruction.modifiers[:1] != ("async",) or call.words & {"bulk", "mbarrier"}:
         raise call.refusal("this instruction is not translated")
+    call.of_block()
+    groups = call.words & {"commit_group", "wait_group", "wait_all"}
+    return _group_of_copies(call, *groups) if groups else _one_copy(call)
+
+
+def _group_of_copies(call: Call, what: str) -> str:
+    ends, waits = "::morph_cuda::end_group_of_copies()", "::morph_cuda::wait_for_copies"
+    if what == "wait_group":
+        return f"{waits}({call.read(call.instruction.operands[0], WORD)})"
+    return ends if what == "commit_group" else f"({ends}, {waits}(0))"
+
+
+def _one_copy(call: Call) -> str:
+    """Return a copy whose last bytes may be 0: all but as many as the fourth operand says."""
     levels = {word for word in call.words if _LEVEL.fullmatch(word)}
-    if HINT in levels:
-        operands = operands[:-1]
     call.only({"async", "ca", "cg", "global", *SHARED, *levels})
-    target = address(call, operands[0], "shared")
-    source = address(call, operands[1], "global")
+    operands = call.instruction.operands[: -1 if HINT in levels else None]
+    target, source = address(call, operands[0], "shared"), address(call, operands[1], "global")
     size = call.read(operands[2], WORD)
-    given = call.read(operands[3], WORD) if len(operands) > 3 else size
-    return f"morph_ptx::copy({target}, {source}, {size}, {given})"
+    zeros = f"{size} - {call.read(operands[3], WORD)}" if len(operands) > 3 else "0"
+    return f"::morph_cuda::copy_later({target}, {source}, {size}, {zeros})"
 
 
 @translates("createpolicy")

@@ -118,6 +118,7 @@ void Block::run_threads() {
     } catch (...) {
       error_ = std::current_exception();
     }
+    make_copies(*current_, current_->copies.size());
     leave(current_->thread);
   }
 }
@@ -171,6 +172,25 @@ void Block::arrive_at(unsigned barrier, unsigned threads, bool waits) {
   at.arrived = 0;
   for (Fibre* fibre : at.parked) make_ready(fibre);
   at.parked.clear();
+}
+
+// Copies end late on a GPU too: the others read what was there before until they wait themselves.
+void Block::wait_for_copies(size_t groups_left) {
+  Fibre& own = *current_;
+  if (own.groups.size() <= groups_left) return;
+  go_on_later();
+  make_copies(own, own.groups[own.groups.size() - groups_left - 1]);
+}
+
+void Block::make_copies(Fibre& fibre, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const Copy& each = fibre.copies[i];
+    std::memcpy(each.to, each.from, each.size - each.zeros);
+    std::memset(static_cast<char*>(each.to) + each.size - each.zeros, 0, each.zeros);
+  }
+  fibre.copies.erase(fibre.copies.begin(), fibre.copies.begin() + std::ptrdiff_t(count));
+  std::erase_if(fibre.groups, [=](size_t end) { return end <= count; });
+  for (size_t& end : fibre.groups) end -= count;
 }
 
 Deposits* Block::exchange(unsigned mask, const void* mine, size_t bytes) {
@@ -234,7 +254,10 @@ unsigned Block::lanes_here(const void* site) {
 }
 
 void Block::let_others_on() {
-  if (shuffle_) return;
+  if (!shuffle_) go_on_later();
+}
+
+void Block::go_on_later() {
   later_.push_back(current_);
   suspend(Waiting::kNothing);
 }
@@ -298,6 +321,7 @@ void Block::abandon() {
   for (auto& fibre : fibres_) {
     reset(fibre->context, &Block::enter);
     fibre->thread = -1;
+    fibre->copies.clear(), fibre->groups.clear();
     idle_.push_back(fibre.get());
   }
   for (auto& deposits : all_deposits_) free_deposits_.push_back(deposits.get());

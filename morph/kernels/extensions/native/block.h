@@ -14,6 +14,12 @@
 
 namespace morph_cuda {
 
+struct Copy {
+  void* to;
+  const void* from;
+  size_t size, zeros;  // bytes; the last of them are 0
+};
+
 // A block's threads run one after the other on one stack, as a loop, until one waits; its stack is then kept, and the
 // loop goes on on another. A thread that is let on is run before one that has not begun.
 class Block {
@@ -34,8 +40,12 @@ class Block {
   Votes votes() const { return released_; }
   Deposits* exchange(unsigned mask, const void* mine, size_t bytes);
   void has_read(Deposits* deposits);
+  void copy_later(const Copy& copy) { current_->copies.push_back(copy); }
+  void end_group_of_copies() { current_->groups.push_back(current_->copies.size()); }
+  void wait_for_copies(size_t groups_left);
   unsigned lanes_here(const void* site);
   void let_others_on();
+  void go_on_later();  // when no other thread can run
   int lane() const { return current_->thread & 31; }
   void* dynamic_shared() const { return dynamic_; }
   bool is_running() const { return current_; }
@@ -52,6 +62,8 @@ class Block {
     alignas(16) unsigned char deposit[16];
     Deposits* deposits = nullptr;   // what it was given
     unsigned together = 0;          // kLanes: the answer
+    std::vector<Copy> copies;       // asynchronous ones, not made yet
+    std::vector<size_t> groups;     // where each group of them ends
   };
   struct Barrier {
     unsigned arrived = 0;
@@ -66,6 +78,7 @@ class Block {
   void run_threads();
   void place_thread(int thread);
   void leave(int thread);
+  static void make_copies(Fibre& fibre, size_t count);
   void suspend(Waiting waiting);
   void resume(Fibre* fibre);
   Fibre* idle_fibre();

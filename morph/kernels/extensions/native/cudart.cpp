@@ -86,6 +86,7 @@ const std::map<int, Words>& words() {
       {704, {"cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled"}},
       {710, {"cudaErrorAssert", "device-side assert triggered"}},
       {719, {"cudaErrorLaunchFailure", "unspecified launch failure"}},
+      {720, {"cudaErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch"}},
       {800, {"cudaErrorNotPermitted", "operation not permitted"}},
       {801, {"cudaErrorNotSupported", "operation not supported"}},
       {900, {"cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"}},

@@ -1,35 +1,22 @@
-// Grids of blocks, spread over torch's threads.
+// Launches of kernels.
 #include "morph/launch.h"
 
 #include "block.h"
 #include "device.h"
+#include "grid.h"
 
-#include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 
 #include <assert.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
 namespace morph_cuda {
 namespace {
-
-constexpr int64_t kGrain = 4096;  // threads of a kernel that are worth a thread of the host
-
-// MORPH_SHUFFLE: the seed of an order of threads and blocks; 0: by number.
-uint64_t shuffle() {
-  static const uint64_t seed = [] {
-    const char* set = std::getenv("MORPH_SHUFFLE");
-    return set ? std::strtoull(set, nullptr, 10) : 0ull;
-  }();
-  return seed ? seed * 0x9e3779b97f4a7c15ull : 0;
-}
 
 bool is_valid(dim3 grid, dim3 block, size_t shared) {
   bool grid_fits = grid.x && grid.y && grid.z && grid.x <= 0x7fffffffu && grid.y <= 65535 && grid.z <= 65535;
@@ -37,24 +24,8 @@ bool is_valid(dim3 grid, dim3 block, size_t shared) {
   return grid_fits && block_fits && uint64_t(block.x) * block.y * block.z <= 1024 && shared <= kMostShared;
 }
 
-std::vector<int64_t> shuffled_blocks(int64_t count, uint64_t seed) {
-  std::vector<int64_t> order(static_cast<size_t>(count));
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(seed));
-  return order;
-}
-
 std::mutex launchers_lock;
 std::map<void*, Launcher> launchers;
-
-class PlaceKept {  // of a thread of the host that is in a kernel already
- public:
-  PlaceKept() : before_(place) {}
-  ~PlaceKept() { place = before_; }
-
- private:
-  Place before_;
-};
 
 }  // namespace
 
@@ -63,16 +34,7 @@ void run(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*threa
   TORCH_CHECK(is_valid(grid, block, shared), "CUDA error: invalid configuration argument (<<<(", grid.x, ", ", grid.y, ", ",
               grid.z, "), (", block.x, ", ", block.y, ", ", block.z, "), ", shared, ">>>)");
   refuse_in_capture(stream);
-  int64_t blocks = int64_t(grid.x) * grid.y * grid.z;
-  uint64_t seed = shuffle();
-  std::vector<int64_t> order = seed ? shuffled_blocks(blocks, seed) : std::vector<int64_t>();
-  int64_t grain = std::max<int64_t>(1, kGrain / (int64_t(block.x) * block.y * block.z));
-  at::parallel_for(0, blocks, grain, [&](int64_t from, int64_t to) {
-    PlaceKept kept;
-    Block& turns = Block::of_this_thread();
-    turns.prepare(grid, block, shared, thread, closure, seed);
-    for (int64_t i = from; i < to; i++) turns.run(order.empty() ? i : order[size_t(i)]);
-  });
+  Grid(grid, block, shared, thread, closure).run();
 }
 
 void* remember(void* kernel, Launcher launcher) {
@@ -106,6 +68,11 @@ void wait_for_warp(unsigned mask) {
 Deposits* exchange(unsigned mask, const void* mine, size_t bytes) {
   return Block::of_this_thread().exchange(mask, mine, bytes);
 }
+void copy_later(void* to, const void* from, size_t size, size_t zeros) {
+  Block::of_this_thread().copy_later({to, from, size, std::min(zeros, size)});
+}
+void end_group_of_copies() { Block::of_this_thread().end_group_of_copies(); }
+void wait_for_copies(size_t groups_left) { Block::of_this_thread().wait_for_copies(groups_left); }
 void has_read(Deposits* deposits) { Block::of_this_thread().has_read(deposits); }
 unsigned lanes_here(const void* site) { return Block::of_this_thread().lanes_here(site); }
 int lane() { return Block::of_this_thread().lane(); }

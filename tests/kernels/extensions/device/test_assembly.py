@@ -45,6 +45,13 @@ def test_copies_to_shared_memory_by_its_addresses():
     assert torch.equal(out, values[:, others, 1])
 
 
+def test_a_copy_is_made_when_it_is_waited_for():
+    values, out = cuda(2, 64, 4), torch.empty(2, 64, 4, device="cuda")
+    call("assembly", "launch_late", values, out)
+    values[1, :, 3] = 0
+    assert torch.equal(out, values.flip(1))
+
+
 def test_lanes_of_a_warp():
     values = torch.arange(32, device="cuda", dtype=torch.int32) * 7 % 23
     out = integers(6, 32)

@@ -37,9 +37,11 @@ void from_register(T& operand, Register<letter> from) {
 
 namespace morph_ptx {
 
-// The rest of what cp.async copies is zero.
-inline void copy(unsigned char* to, const unsigned char* from, uint32_t size, uint32_t given) {
-  ::morph_cuda::copy(to, from, size, given < size ? size - given : 0);
+// A load of what another thread may write.
+template <class T, int count>
+Vector<T, count> watch(const unsigned char* from) {
+  ::morph_cuda::looked(from);
+  return load<T, count>(from);
 }
 
 // A function of the number in memory, or of both in a word.
@@ -70,7 +72,11 @@ struct Atomic {
   static R or_(unsigned char* p, R b) { return replaced(p, [&](R a) { return R(a | b); }); }
   static R xor_(unsigned char* p, R b) { return replaced(p, [&](R a) { return R(a ^ b); }); }
   static R exch(unsigned char* p, R b) { return replaced(p, [&](R) { return b; }); }
-  static R cas(unsigned char* p, R b, R c) { return replaced(p, [&](R a) { return a == b ? c : a; }); }
+  static R cas(unsigned char* p, R b, R c) {
+    R before = replaced(p, [&](R a) { return a == b ? c : a; });
+    if (before != b) ::morph_cuda::looked(p);
+    return before;
+  }
   static R inc(unsigned char* p, R b) { return replaced(p, [&](R a) { return a >= b ? R(0) : R(a + 1); }); }
   static R dec(unsigned char* p, R b) { return replaced(p, [&](R a) { return a == 0 || a > b ? b : R(a - 1); }); }
 };

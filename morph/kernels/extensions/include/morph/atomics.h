@@ -5,6 +5,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "morph/threads.h"
+
 namespace morph_cuda {
 
 template <size_t N> struct Word;
@@ -32,12 +34,14 @@ inline T update(T* p, F f) {
 
 // For each type that CUDA has: atomicAdd and the forms for a block and for the system.
 #define MORPH_ATOMIC(NAME, T, RESULT)                                                                          \
-  inline T NAME(T* p, T v) { return morph_cuda::update(p, [v](T old) -> T { return RESULT; }); }               \
+  inline T NAME(T* p, T v) { return morph_cuda::update(p, [&](T old) -> T { return RESULT; }); }               \
   inline T NAME##_block(T* p, T v) { return NAME(p, v); }                                                      \
   inline T NAME##_system(T* p, T v) { return NAME(p, v); }
 #define MORPH_ATOMIC_CAS(T)                                                                                    \
   inline T atomicCAS(T* p, T expected, T v) {                                                                  \
-    return morph_cuda::update(p, [=](T old) -> T { return old == expected ? v : old; });                       \
+    T before = morph_cuda::update(p, [=](T old) -> T { return old == expected ? v : old; });                   \
+    if (before != expected) morph_cuda::looked(p);                                                             \
+    return before;                                                                                             \
   }                                                                                                            \
   inline T atomicCAS_block(T* p, T expected, T v) { return atomicCAS(p, expected, v); }                        \
   inline T atomicCAS_system(T* p, T expected, T v) { return atomicCAS(p, expected, v); }
@@ -47,16 +51,18 @@ inline T update(T* p, F f) {
   MORPH_ATOMIC(atomicAnd, T, old & v)                    \
   MORPH_ATOMIC(atomicOr, T, old | v)                     \
   MORPH_ATOMIC(atomicXor, T, old ^ v)
-MORPH_ATOMIC(atomicAdd, int, int(unsigned(old) + unsigned(v)))
-MORPH_ATOMIC(atomicAdd, unsigned, old + v)
-MORPH_ATOMIC(atomicAdd, unsigned long long, old + v)
+// What changes nothing only looks.
+#define MORPH_LOOKING(LOOKS, RESULT) ((LOOKS ? morph_cuda::looked(p) : void()), RESULT)
+MORPH_ATOMIC(atomicAdd, int, MORPH_LOOKING(v == 0, int(unsigned(old) + unsigned(v))))
+MORPH_ATOMIC(atomicAdd, unsigned, MORPH_LOOKING(v == 0, old + v))
+MORPH_ATOMIC(atomicAdd, unsigned long long, MORPH_LOOKING(v == 0, old + v))
 MORPH_ATOMIC(atomicAdd, float, old + v)
 MORPH_ATOMIC(atomicAdd, double, old + v)
 MORPH_ATOMIC(atomicSub, int, int(unsigned(old) - unsigned(v)))
 MORPH_ATOMIC(atomicSub, unsigned, old - v)
-MORPH_ATOMIC(atomicExch, int, v)
-MORPH_ATOMIC(atomicExch, unsigned, v)
-MORPH_ATOMIC(atomicExch, unsigned long long, v)
+MORPH_ATOMIC(atomicExch, int, MORPH_LOOKING(v == old, v))
+MORPH_ATOMIC(atomicExch, unsigned, MORPH_LOOKING(v == old, v))
+MORPH_ATOMIC(atomicExch, unsigned long long, MORPH_LOOKING(v == old, v))
 MORPH_ATOMIC(atomicExch, float, v)
 MORPH_ATOMIC(atomicInc, unsigned, old >= v ? 0 : old + 1)
 MORPH_ATOMIC(atomicDec, unsigned, old == 0 || old > v ? v : old - 1)
@@ -69,5 +75,6 @@ MORPH_ATOMIC_CAS(int)
 MORPH_ATOMIC_CAS(unsigned)
 MORPH_ATOMIC_CAS(unsigned long long)
 #undef MORPH_ATOMIC_CAS
+#undef MORPH_LOOKING
 #undef MORPH_ATOMIC_INTEGER
 // MORPH_ATOMIC stays: halves.h uses it

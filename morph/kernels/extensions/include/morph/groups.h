@@ -28,11 +28,8 @@ class grid_group {
   static unsigned long long size() { return num_blocks() * thread_block::size(); }
   static unsigned long long num_threads() { return size(); }
   static dim3 group_dim() { return gridDim; }
-  static bool is_valid() { return false; }
-  [[noreturn]] void sync() const {
-    morph_cuda::fail("the software device has no barrier of a whole grid: its blocks run one after the other", __FILE__, __LINE__,
-                     "grid_group::sync");
-  }
+  static bool is_valid() { return morph_cuda::is_cooperative(); }
+  void sync() const { morph_cuda::wait_for_grid(); }
 };
 inline grid_group this_grid() { return {}; }
 

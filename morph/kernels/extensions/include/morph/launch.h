@@ -54,6 +54,15 @@ struct DynamicShared {  // `extern __shared__ T name[]` outside of functions
   T& operator[](size_t i) const { return static_cast<T*>(dynamic_shared())[i]; }
 };
 
+// While it lives, the blocks of a launch may wait for each other.
+class Cooperative {
+ public:
+  Cooperative();
+  ~Cooperative();
+  Cooperative(const Cooperative&) = delete;
+  Cooperative& operator=(const Cooperative&) = delete;
+};
+
 }  // namespace morph_cuda
 
 template <class... P>
@@ -67,6 +76,18 @@ inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block,
   using Thread = decltype(thread);
   morph_cuda::run(grid, block, shared, stream, [](void* closure) { (*static_cast<Thread*>(closure))(); }, &thread);
   return cudaSuccess;
+}
+
+template <class Kernel>
+inline cudaError_t cudaLaunchCooperativeKernel(Kernel kernel, dim3 grid, dim3 block, void** arguments, size_t shared = 0,
+                                               cudaStream_t stream = nullptr) {
+  int device = 0, multiprocessors = 0, blocks = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, int(block.x * block.y * block.z), shared);
+  if (uint64_t(grid.x) * grid.y * grid.z > uint64_t(blocks) * uint64_t(multiprocessors)) return cudaErrorCooperativeLaunchTooLarge;
+  morph_cuda::Cooperative all;
+  return cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
 }
 
 namespace morph_cuda {

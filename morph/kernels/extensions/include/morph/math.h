@@ -233,6 +233,5 @@ MORPH_STORE(__stwt)
 
 inline long long clock64() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
-inline void __nanosleep(unsigned) {}
 #define __trap() ::morph_cuda::fail("__trap() was called", __FILE__, __LINE__, __func__)
 #define __builtin_assume(condition) ((void)0)

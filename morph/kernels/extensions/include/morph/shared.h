@@ -1,8 +1,7 @@
-// Addresses of shared memory in 32 bits, and copies to it that may end later: here they end at once.
+// Addresses of shared memory in 32 bits, and copies to it that end later.
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "morph/threads.h"
 
@@ -29,13 +28,6 @@ inline unsigned char* shared(uint32_t address) {
   return reinterpret_cast<unsigned char*>(base_of(beside) + distance);
 }
 
-// Of `size` bytes the last `zeros` are 0.
-inline void copy(void* to, const void* from, size_t size, size_t zeros) {
-  if (zeros > size) zeros = size;
-  std::memcpy(to, from, size - zeros);
-  std::memset(static_cast<unsigned char*>(to) + size - zeros, 0, zeros);
-}
-
 }  // namespace morph_cuda
 
 inline size_t __cvta_generic_to_shared(const void* pointer) { return morph_cuda::shared_address(pointer); }
@@ -44,7 +36,7 @@ inline void* __cvta_shared_to_generic(size_t address) { return morph_cuda::share
 inline void* __cvta_global_to_generic(size_t address) { return reinterpret_cast<void*>(address); }
 
 inline void __pipeline_memcpy_async(void* to, const void* from, size_t size, size_t zeros = 0) {
-  morph_cuda::copy(to, from, size, zeros);
+  morph_cuda::copy_later(to, from, size, zeros);
 }
-inline void __pipeline_commit() {}
-inline void __pipeline_wait_prior(size_t) {}
+inline void __pipeline_commit() { morph_cuda::end_group_of_copies(); }
+inline void __pipeline_wait_prior(size_t groups_left) { morph_cuda::wait_for_copies(groups_left); }

@@ -31,6 +31,9 @@ constexpr unsigned kAll = 0xffffffffu;
 
 void wait_for_block();
 void arrive_at(unsigned barrier, unsigned threads, bool waits);  // a barrier of PTX with a number; 0 threads: all
+void looked(const void* at);             // at memory that another may write, or nullptr: again and again is to wait
+void wait_for_grid();
+bool is_cooperative();                   // whether all blocks of the launch live at once
 struct Votes {
   int count, voters;
 };
@@ -38,6 +41,9 @@ Votes vote(bool value);                  // a barrier that counts
 void wait_for_warp(unsigned mask);
 Deposits* exchange(unsigned mask, const void* mine, size_t bytes);
 void has_read(Deposits* deposits);
+void copy_later(void* to, const void* from, size_t size, size_t zeros);  // bytes, of which the last are 0
+void end_group_of_copies();
+void wait_for_copies(size_t groups_left);
 unsigned lanes_here(const void* site);   // the lanes of the warp that have come to this place of the code
 int lane();
 void let_others_on();                    // at the end of a loop's body that has a barrier: no thread runs ahead
@@ -109,6 +115,7 @@ inline int __syncthreads_and(int p) {
   return votes.count == votes.voters;
 }
 inline void __syncwarp(unsigned mask = morph_cuda::kAll) { morph_cuda::wait_for_warp(mask); }
+inline void __nanosleep(unsigned) { morph_cuda::looked(nullptr); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

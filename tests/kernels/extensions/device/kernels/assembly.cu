@@ -1,5 +1,6 @@
 // Inline PTX, as public kernels write it.
 #include <cuda_fp16.h>
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -73,6 +74,19 @@ __global__ void copied(const float* in, float* out, int rounds) {
   }
 }
 
+// What stands in shared memory is read once more after the next copies have begun, as Marlin's kernel does.
+__global__ void late(const float4* in, float4* out) {
+  __shared__ float4 tile[64];
+  tile[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  __pipeline_memcpy_async(&tile[threadIdx.x], in + 64 + threadIdx.x, sizeof(float4), 4);
+  __pipeline_commit();
+  out[threadIdx.x] = tile[63 - threadIdx.x];
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[64 + threadIdx.x] = tile[63 - threadIdx.x];
+}
+
 __global__ void warps(const int* in, int* out) {
   int v = in[threadIdx.x], n = 32, result, inside;
   for (int i = 0; i < 1; i++) {
@@ -126,6 +140,7 @@ void launch_registers(const float* in, float* out, double* doubles, int64_t* int
 void launch_places(int* out) { kernels::places<<<2, 64>>>(out); }
 void launch_vectors(const float* in, float* out, int n) { kernels::vectors<<<1, 8>>>(in, out, n); }
 void launch_copied(const float* in, float* out, int rounds) { kernels::copied<<<1, 64, 64 * 16>>>(in, out, rounds); }
+void launch_late(const float4* in, float4* out) { kernels::late<<<2, 64>>>(in, out); }
 void launch_warps(const int* in, int* out) { kernels::warps<<<1, 32>>>(in, out); }
 void launch_halves(const int* in, int* out) { kernels::halves<<<2, 128>>>(in, out); }
 void launch_atomics(int* counts, float* sums, void* halves) {

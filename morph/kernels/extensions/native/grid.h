@@ -1,0 +1,53 @@
+// The blocks of a launch.
+#pragma once
+
+#include "morph/launch.h"
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace morph_cuda {
+
+// Torch's threads take one block after the other. Where a block waits for another that none of them has begun, a further
+// thread of the host begins it.
+class Grid {
+ public:
+  Grid(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* closure);
+  ~Grid();
+  Grid(const Grid&) = delete;
+  Grid& operator=(const Grid&) = delete;
+
+  static Grid* of_this_thread();
+
+  void run();  // throws what a thread of a block threw
+  bool is_cooperative() const { return cooperative_; }
+
+  // Called by a block's thread.
+  void wait_for_another();
+  void wait_for_all();  // by one thread of each block
+
+ private:
+  void run_blocks(int64_t most);
+  void begin_another();
+  void end_with(std::exception_ptr error);
+
+  dim3 grid_, block_;
+  size_t shared_;
+  void (*thread_)(void*);
+  void* closure_;
+  const bool cooperative_;
+  const uint64_t shuffle_;
+  const int64_t blocks_;
+  std::vector<int64_t> order_;  // empty: by number
+  std::atomic<int64_t> next_{0}, steps_{0}, arrived_{0}, rounds_{0};
+  std::atomic<bool> failed_{false};
+  std::mutex lock_;
+  std::vector<std::thread> further_;
+  std::exception_ptr error_;
+};
+
+}  // namespace morph_cuda

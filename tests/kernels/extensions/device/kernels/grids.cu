@@ -1,0 +1,63 @@
+// Blocks that wait for each other: a barrier of the grid, and places in memory that they look at.
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+
+namespace cg = cooperative_groups;
+
+// Each round sums what the neighbours wrote in the one before.
+__global__ void rounds(int* from, int* to, int count) {
+  cg::grid_group grid = cg::this_grid();
+  int i = grid.thread_rank(), n = grid.size();
+  for (int round = 0; round < count; round++) {
+    to[i] = from[(i + 1) % n] + from[(i + n - 1) % n];
+    grid.sync();
+    int* other = from;
+    from = to, to = other;
+  }
+}
+
+// The first block waits for the last, as reductions over blocks do that are numbered from the bottom to the top.
+__global__ void chained(int* lock, int* out) {
+  int after = gridDim.x - 1 - blockIdx.x;
+  if (threadIdx.x == 0) {
+    int state = -1;
+    do asm volatile("ld.global.acquire.gpu.b32 %0, [%1];" : "=r"(state) : "l"(lock));
+    while (state != after);
+  }
+  __syncthreads();
+  out[blockIdx.x * blockDim.x + threadIdx.x] = after * 100 + threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x == 0) asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(lock) : "memory");
+}
+
+// By functions: a lock that a thread of another warp holds, and a flag of the last block's.
+__global__ void locked(int* lock, int* flag, int* sum) {
+  if (threadIdx.x % 32 == 0) {
+    while (atomicCAS(lock, 0, 1) != 0) {}
+    int seen = *sum;
+    __syncwarp(1);
+    *sum = seen + 1;
+    atomicExch(lock, 0);
+  }
+  if (threadIdx.x == 0) {
+    if (blockIdx.x == gridDim.x - 1) atomicExch(flag, 7);
+    while (atomicAdd(flag, 0) != 7) __nanosleep(100);
+  }
+}
+
+__global__ void fails(int* lock) {
+  if (blockIdx.x == 1) __trap();
+  while (atomicAdd(lock, 0) == 0) {}
+}
+
+extern "C" {
+int launch_rounds(int* from, int* to, int count, int blocks) {
+  void* arguments[] = {&from, &to, &count};
+  return cudaLaunchCooperativeKernel((void*)rounds, dim3(blocks), dim3(32), arguments, 0, nullptr);
+}
+void launch_rounds_alone(int* from, int* to) { rounds<<<2, 32>>>(from, to, 1); }
+void launch_chained(int* lock, int* out) { chained<<<12, 64>>>(lock, out); }
+void launch_locked(int* lock, int* flag, int* sum) { locked<<<6, 128>>>(lock, flag, sum); }
+void launch_failing(int* lock) { fails<<<2, 32>>>(lock); }
+int last_error() { return cudaGetLastError(); }
+}

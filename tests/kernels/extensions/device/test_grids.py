@@ -1,0 +1,37 @@
+"""Blocks that wait for each other: barriers of a grid, locks, and flags in memory."""
+
+import torch
+
+from tests.kernels.extensions.device.corpus import call
+
+TOO_LARGE = 720  # cudaErrorCooperativeLaunchTooLarge
+
+
+def integers(*shape):
+    return torch.zeros(*shape, device="cuda", dtype=torch.int32)
+
+
+def test_a_barrier_of_the_grid():
+    values, out = torch.arange(8 * 32, device="cuda", dtype=torch.int32) % 7, integers(8 * 32)
+    expected = values.cpu()
+    assert call("grids", "launch_rounds", values, out, 5, 8) == 0
+    for _ in range(5):
+        expected = expected.roll(-1) + expected.roll(1)
+    assert torch.equal(out.cpu(), expected)
+
+
+def test_more_blocks_than_live_at_once_are_refused():
+    assert call("grids", "launch_rounds", integers(32), integers(32), 1, 1_000_000) == TOO_LARGE
+
+
+def test_a_block_that_waits_for_a_later_one():
+    lock, out = integers(1), integers(12, 64)
+    call("grids", "launch_chained", lock, out)
+    expected = torch.arange(11, -1, -1)[:, None] * 100 + torch.arange(64)
+    assert torch.equal(out.long().cpu(), expected)
+
+
+def test_locks_and_flags():
+    lock, flag, total = integers(1), integers(1), integers(1)
+    call("grids", "launch_locked", lock, flag, total)
+    assert [total.item(), lock.item(), flag.item()] == [24, 0, 7]
