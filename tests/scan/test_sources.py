@@ -22,7 +22,7 @@ KERNEL = """
     #include "cutlass/gemm/device/gemm.h"
     // asm("in a comment"); #include <mma.h>
     #define LANE(x) asm volatile("mov.u32 %0, %%laneid;" : "=r"(x))
-    __device__ const char* text = "asm volatile(wmma::";
+    __device__ const char* text = "asm volatile(tex1D(" ;
     __global__ void inner(int* out) { asm volatile("" ::: "memory"); }
     #ifdef USE_ROCM
     __global__ void outer(int* out) { asm("s_nop 0");

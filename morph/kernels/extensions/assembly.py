@@ -22,6 +22,7 @@ _OPERAND = re.compile(
 _WIDTHS = {"h": 16, "r": 32, "l": 64, "f": 32, "d": 64, "n": 64}
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))", re.DOTALL)
 _CHARACTERS = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f", "a": "\a", "b": "\b"}
+_DIRECTIVE = re.compile(r'\s*\(\s*"\s*\.symver')
 _BARRIER = re.compile(r"\bbar(?:rier)?\.(?:cta\.)?sync\b")
 _PLACE = re.compile(r"%(?:(?P<number>\d+)|\[(?P<name>\w+)\]|(?P<percent>%))")
 
@@ -89,8 +90,28 @@ class Assembly:
 
 
 def is_in(source: Source) -> bool:
-    """Return whether a source of a user holds an ``asm``."""
-    return any(source.is_the_users(match.start()) for match in source.find(PATTERN))
+    """Return whether a source of a user holds an ``asm`` for the device."""
+    return any(True for _ in places(source))
+
+
+def places(source: Source) -> Iterator[re.Match[str]]:
+    """Yield where each ``asm`` for the device begins; g++ takes what is in functions of the host alone."""
+    for match in source.find(PATTERN):
+        if source.is_the_users(match.start()) and not _is_of_host(source, match):
+            yield match
+
+
+def _is_of_host(source: Source, match: re.Match[str]) -> bool:
+    if _DIRECTIVE.match(source.text, match.end()):
+        return True
+    brace, in_function = source.enclosing(match.start()), False
+    while brace >= 0:
+        head = re.split(r"[;{}]", source.head(brace))[-1]
+        if "__global__" in head or "__device__" in head:
+            return False
+        in_function |= "(" in head
+        brace = source.enclosing(brace)
+    return in_function
 
 
 def why_not(source: Source, match: re.Match[str]) -> str:
@@ -104,10 +125,9 @@ def why_not(source: Source, match: re.Match[str]) -> str:
 
 def translated(source: Source) -> Iterator[tuple[int, int]]:
     """Yield where each ``asm`` with instructions stands that is translated."""
-    for match in source.find(PATTERN):
-        if source.is_the_users(match.start()) and not why_not(source, match):
-            if parse(source, match).text.strip():
-                yield match.span()
+    for match in places(source):
+        if not why_not(source, match) and parse(source, match).text.strip():
+            yield match.span()
 
 
 def barriers(source: Source) -> Iterator[tuple[int, int]]:
@@ -129,9 +149,8 @@ def translate(source: Source, edits: Edits) -> None:
 
 
 def _of_user(source: Source) -> Iterator[Assembly]:
-    for match in source.find(PATTERN):
-        if source.is_the_users(match.start()):
-            yield parse(source, match)
+    for match in places(source):
+        yield parse(source, match)
 
 
 def parse(source: Source, match: re.Match[str]) -> Assembly:

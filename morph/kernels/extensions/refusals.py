@@ -20,7 +20,6 @@ _LIBRARIES = {
 }
 FEATURES: Mapping[str, str] = {
     "inline PTX": "write it in C++",
-    "tensor cores (wmma)": "use torch.matmul for the product",
     "textures": "read global memory",
     NESTED: "launch both kernels from the host",
     "handles of cuBLASLt, cuSPARSE and cuSOLVER": "use torch's own functions",
@@ -29,7 +28,6 @@ FEATURES: Mapping[str, str] = {
 """By its name, what to do instead."""
 _BEFORE_A_CALL = ("return", "else", "do", "throw", "case")
 _PATTERNS = {
-    "tensor cores (wmma)": r"\bwmma\s*::",
     "textures": r"\btex[123]D(?:fetch|Lod|Grad|Layered)?\s*[<(]|\bcudaTextureObject_t\b",
     "handles of cuBLASLt, cuSPARSE and cuSOLVER": r"\bgetCurrentCUDA(?:BlasLt|Sparse|SolverDn)Handle\b",
     "at::cuda::blas": r"\bcuda::blas::(?:gem|bgem|int8|scaled|v?dot|trsm|ge[lt]|geqrf)\w*",
@@ -58,8 +56,8 @@ def features(source: Source) -> Iterator[Refused]:
         for match in source.find(pattern):
             if source.is_the_users(match.start()):
                 yield Refused(*match.span(), name)
-    for match in source.find(assembly.PATTERN):
-        if source.is_the_users(match.start()) and (reason := assembly.why_not(source, match)):
+    for match in assembly.places(source):
+        if reason := assembly.why_not(source, match):
             yield Refused(*match.span(), "inline PTX", f" ({reason})")
 
 

@@ -17,7 +17,6 @@ REFUSED = {
     "asm volatile(TEXT);": "inline PTX (its text is not made of string literals alone)",
     "kernel<<<1, 1>>>(out);": "dynamic parallelism",
     "out[0] = tex1Dfetch<int>(0, 1);": "textures",
-    "nvcuda::wmma::fill_fragment(out, 0);": "tensor cores",
     "at::cuda::getCurrentCUDASparseHandle();": "handles of cuBLASLt, cuSPARSE and cuSOLVER",
     "at::cuda::blas::gemm<float>('n');": "at::cuda::blas",
 }
@@ -70,7 +69,7 @@ def test_a_function_of_the_programs_own_is_not_a_librarys(nvcc, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "header", ["mma.h", "cutlass/cutlass.h", "cute/tensor.hpp", "cuda/barrier", "thrust/partition.h"]
+    "header", ["cutlass/cutlass.h", "cute/tensor.hpp", "cuda/barrier", "thrust/partition.h"]
 )
 def test_a_header_that_is_not_served_is_refused_by_name(nvcc, tmp_path, header):
     theirs = tmp_path / "include" / header  # a program may bring CUTLASS itself
@@ -80,6 +79,11 @@ def test_a_header_that_is_not_served_is_refused_by_name(nvcc, tmp_path, header):
     assert status == 1
     assert "kernel.cu:1" in said
     assert f"morph: {header}: the software device has no " in said
+
+
+def test_assembly_of_the_host_is_left_to_the_hosts_compiler(nvcc, tmp_path):
+    source = '__asm__(".symver powf,powf@GLIBC_2.2.5");\nvoid pause() { asm volatile("pause"); }\n'
+    assert compile_source(nvcc, tmp_path, source) == (0, "")
 
 
 def test_thrusts_complex_numbers_bring_the_limits_of_floats(nvcc, tmp_path):

@@ -102,3 +102,18 @@ def test_matrices_out_of_shared_memory():
     out = torch.empty(16, 8, device="cuda")
     call("matrices", "launch_halves", left, right, out)
     assert torch.equal(out.cpu(), (left.cpu().double() @ right.cpu().double() + 1).float())
+
+
+@pytest.mark.parametrize(
+    ("which", "rows", "columns", "kind", "of_sum"),
+    [
+        (0, 16, 16, torch.float16, torch.float32),
+        (1, 8, 32, torch.float16, torch.float16),
+        (2, 32, 8, torch.int8, torch.int32),
+    ],
+)
+def test_fragments_of_wmma(which, rows, columns, kind, of_sum):
+    left, right = ((4 * drawn(count, 16)).round().to(kind) for count in (rows, columns))
+    out = torch.zeros(rows, columns, device="cuda", dtype=of_sum)
+    call("matrices", "launch_wmma", which, left.cuda(), right.cuda(), out)
+    assert torch.equal(out.cpu().double(), 3 * (left.double() @ right.double().T))
