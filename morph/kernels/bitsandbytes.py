@@ -1,13 +1,16 @@
 """bitsandbytes on the software device: its own operators and library for the CPU.
 
-Its CUDA kernels are in a library that needs cuBLAS. In place of the module that registers them, its kernels
-for the CPU are registered for CUDA, whose tensors are in the host's memory there.
+Its CUDA kernels are in a library that was compiled for NVIDIA's GPUs. In place of the module that registers
+them, its kernels for the CPU are registered for CUDA, whose tensors are in the host's memory there. Where the
+library was built from its sources under morph, bitsandbytes is left as it is.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
+import pathlib
+import re
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -20,6 +23,8 @@ from morph.finders.finder import on_import
 
 _KERNELS = "bitsandbytes.backends.cuda.ops"
 _NAMESPACE = "bitsandbytes"
+_TOOLKIT = re.compile(rb"/cuda-[0-9a-f]{20}/lib64/libcudart\.so")
+_BEGIN = 1 << 20  # bytes of a library, in which the names lie that it is linked to
 
 
 def install(backend: Backend, journal: Journal) -> None:
@@ -33,7 +38,8 @@ def install(backend: Backend, journal: Journal) -> None:
         return
 
     def choose_the_cpus(module: ModuleType) -> None:
-        journal.set_attribute(module, "get_cuda_specs", lambda: None)
+        if not _has_built_library(pathlib.Path(str(module.__file__)).parent):
+            journal.set_attribute(module, "get_cuda_specs", lambda: None)
 
     finder = WithoutKernels(journal)
     journal.on_undo(lambda: take_away(finder))
@@ -55,7 +61,9 @@ class WithoutKernels:
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return a spec of an empty module, or None for any other."""
-        return ModuleSpec(fullname, self) if fullname == _KERNELS else None  # type: ignore[arg-type]
+        if fullname != _KERNELS or (path and _has_built_library(pathlib.Path(path[0]).parents[1])):
+            return None
+        return ModuleSpec(fullname, self)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Leave it to the import system."""
@@ -73,6 +81,16 @@ class WithoutKernels:
                 name, "CPU"
             ):
                 library.impl(name.partition("::")[2], _on_the_host(name))
+
+
+def _has_built_library(package: pathlib.Path) -> bool:
+    """Return whether the package has a library that is linked to the software device's toolkit."""
+    return any(_is_built(each) for each in package.glob("libbitsandbytes_cuda*.so"))
+
+
+def _is_built(library: pathlib.Path) -> bool:
+    with library.open("rb") as file:
+        return _TOOLKIT.search(file.read(_BEGIN)) is not None
 
 
 def _on_the_host(name: str) -> Callable[..., Any]:

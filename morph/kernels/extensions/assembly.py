@@ -225,12 +225,13 @@ def _write(assembly: Assembly, lines: list[str], edits: Edits) -> None:
     place, opening = assembly.start, "do { "
     for number, operand in enumerate(assembly.operands):
         variable = f"morph_operand_{number}"
-        edits.replace(place, operand.start, f"{opening}auto&& {variable} = (")
-        kind = f"::morph_cuda::Register<'{operand.letter}'>"
+        kind = "auto&&" if operand.changes else "auto"
+        edits.replace(place, operand.start, f"{opening}{kind} {variable} = (")
+        register = f"::morph_cuda::Register<'{operand.letter}'> {_register(number)}"
         value = (
             "0" if operand.changes == "=" else f"::morph_cuda::register_of<'{operand.letter}'>({variable})"
         )
-        place, opening = operand.end, f"); {kind} {_register(number)} = {value}; "
+        place, opening = operand.end, f"); {register} = {value}; "
     stored = (
         f"::morph_cuda::from_register<'{operand.letter}'>(morph_operand_{number}, {_register(number)});"
         for number, operand in enumerate(assembly.operands)

@@ -28,7 +28,7 @@ _WORDS = {
     # g++ takes it in front only
     r"(?:static\s+)?__shared__\s+(?P<kept>alignas\s*\((?:[^()]|\([^()]*\))*\))": (rf"\g<kept> {_SHARED}"),
     r"static\s+__shared__\b|__shared__\s+static\b|__shared__\b": _SHARED,
-    r"(?P<kept>\b(?:extern|static)\s+(?:const\s+)?)__constant__\b": r"\g<kept>",
+    r"(?P<kept>\b(?:extern|static)\s+(?:(?:const|__device__)\s+)*)__constant__\b": r"\g<kept>",
     r"__constant__(?P<kept>\s+(?:const\s+)?(?:static|extern)\b)": r"\g<kept>",
     r"__constant__\b": "static",
     r"(?<=\s)__noinline__(?!\s*[,)])": "__attribute__((noinline))",

@@ -98,7 +98,7 @@ struct Attribute {
   cudaDeviceAttr which;
   int cudaDeviceProp::*value;
 };
-constexpr std::array<Attribute, 13> kAttributes{{
+constexpr std::array<Attribute, 14> kAttributes{{
     {cudaDevAttrMaxThreadsPerBlock, &cudaDeviceProp::maxThreadsPerBlock},
     {cudaDevAttrWarpSize, &cudaDeviceProp::warpSize},
     {cudaDevAttrMaxRegistersPerBlock, &cudaDeviceProp::regsPerBlock},
@@ -112,6 +112,7 @@ constexpr std::array<Attribute, 13> kAttributes{{
     {cudaDevAttrUnifiedAddressing, &cudaDeviceProp::unifiedAddressing},
     {cudaDevAttrManagedMemory, &cudaDeviceProp::managedMemory},
     {cudaDevAttrCooperativeLaunch, &cudaDeviceProp::cooperativeLaunch},
+    {cudaDevAttrConcurrentManagedAccess, &cudaDeviceProp::concurrentManagedAccess},
 }};
 
 int attribute_of(const cudaDeviceProp& p, cudaDeviceAttr which) {

@@ -104,7 +104,7 @@ cudaDeviceProp properties_of(int index) {
   p.clockRate = int(number(of, "clock_rate")), p.memoryClockRate = int(number(of, "memory_clock_rate"));
   p.memoryBusWidth = int(number(of, "memory_bus_width"));
   p.pciBusID = int(number(of, "pci_bus_id")), p.pciDeviceID = int(number(of, "pci_device_id"));
-  p.cooperativeLaunch = 1, p.sharedMemPerBlock = 49152, p.sharedMemPerBlockOptin = kMostShared;
+  p.cooperativeLaunch = p.concurrentManagedAccess = 1, p.sharedMemPerBlock = 49152, p.sharedMemPerBlockOptin = kMostShared;
   p.sharedMemPerMultiprocessor = kMostShared + 1024, p.reservedSharedMemPerBlock = 1024;
   p.maxThreadsPerBlock = p.maxThreadsDim[0] = p.maxThreadsDim[1] = 1024, p.maxThreadsDim[2] = 64;
   p.maxGridSize[0] = 0x7fffffff, p.maxGridSize[1] = p.maxGridSize[2] = 65535;

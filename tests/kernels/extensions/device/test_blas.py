@@ -154,3 +154,57 @@ def test_a_graph_refuses_a_call_that_it_would_not_hold():
     sizes = (4, 4, 4, torch.ones(2), a, 4, a, 4, a, 4)
     refused = captured(call, "blas", "multiply", ord("S"), NORMAL, NORMAL, *sizes)
     assert refused == 13  # CUBLAS_STATUS_EXECUTION_FAILED
+
+
+EPILOGUES = {
+    1: lambda sums, bias: sums,
+    4: lambda sums, bias: sums + bias,
+    6: lambda sums, bias: (sums + bias).relu(),
+    36: lambda sums, bias: torch.nn.functional.gelu(sums + bias, approximate="tanh"),
+}
+
+
+@pytest.mark.parametrize("epilogue", EPILOGUES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_product_and_what_follows_by_cublaslt(dtype, epilogue):
+    left, right, before, bias = (torch.randn(*shape).to(dtype) for shape in ((5, 16), (7, 16), (5, 7), (5,)))
+    whole, sums = before.cuda(), left.double() @ right.double().T * 0.5 + before.double() * 2
+    factors = torch.tensor([0.5, 2.0])
+    kind = {torch.float32: 0, torch.bfloat16: 14}[dtype]
+    pointers = [left.cuda(), right.cuda(), whole, bias.cuda()]
+    a, b, d, of_bias = pointers
+    status = call(
+        "blas",
+        "multiply_lt",
+        kind,
+        kind,
+        68,
+        0,
+        5,
+        7,
+        16,
+        factors[:1],
+        a,
+        b,
+        factors[1:],
+        d,
+        epilogue,
+        of_bias,
+        0,
+    )
+    assert status == SUPPORTED
+    expected = EPILOGUES[epilogue](sums, bias.double()[:, None]).to(dtype)
+    torch.testing.assert_close(whole.cpu(), expected)
+
+
+def test_whole_numbers_with_a_factor_for_each_row_by_cublaslt():
+    left, right = (torch.randint(-9, 9, (rows, 32), dtype=torch.int8) for rows in (4, 8))
+    factors, out = torch.rand(4).cuda(), torch.zeros(4, 8, dtype=torch.int8, device="cuda")
+    arguments = [factors, left.cuda(), right.cuda(), torch.zeros(1), out, 1, torch.zeros(1), 3]
+    assert call("blas", "multiply_lt", 3, 3, 72, 0, 4, 8, 32, *arguments) == SUPPORTED
+    sums = (left.double() @ right.double().T) * factors.cpu().double()[:, None]
+    assert torch.equal(out.cpu(), sums.round().clamp(-128, 127).to(torch.int8))
+    whole, one = torch.zeros(4, 8, dtype=torch.int32, device="cuda"), torch.tensor([1, 0], dtype=torch.int32)
+    arguments = [one[:1], left.cuda(), right.cuda(), one[1:], whole, 1, torch.zeros(1), 0]
+    assert call("blas", "multiply_lt", 3, 10, 72, 10, 4, 8, 32, *arguments) == SUPPORTED
+    assert torch.equal(whole.cpu().long(), left.long() @ right.long().T)

@@ -1,9 +1,8 @@
 // The handles of CUDA's other libraries, which torch's headers name; their functions are not served.
 #pragma once
 
-#include "morph/blas.h"
+#include "morph/blas_lt.h"
 
-typedef struct cublasLtContext* cublasLtHandle_t;
 typedef struct cusparseContext* cusparseHandle_t;
 typedef struct cusolverDnContext* cusolverDnHandle_t;
 typedef struct cudnnContext* cudnnHandle_t;

@@ -30,6 +30,7 @@ struct Matrix {
   at::Tensor tensors(int64_t batch, int64_t stride, int64_t rows, int64_t columns) const;
 };
 
+c10::ScalarType torchs(cudaDataType type);  // Undefined: not served
 at::Tensor vector(const void* data, c10::ScalarType type, int64_t n, int64_t step);
 void store(const at::Tensor& values, void* data, c10::ScalarType type, int64_t n, int64_t step);
 

@@ -11,6 +11,21 @@
 #include <array>
 
 namespace morph_cuda::blas {
+
+c10::ScalarType torchs(cudaDataType type) {
+  switch (type) {
+    case CUDA_R_16F: return c10::kHalf;
+    case CUDA_R_16BF: return c10::kBFloat16;
+    case CUDA_R_32F: return c10::kFloat;
+    case CUDA_R_64F: return c10::kDouble;
+    case CUDA_C_32F: return c10::kComplexFloat;
+    case CUDA_C_64F: return c10::kComplexDouble;
+    case CUDA_R_8I: return c10::kChar;
+    case CUDA_R_32I: return c10::kInt;
+    default: return c10::ScalarType::Undefined;
+  }
+}
+
 namespace {
 
 // In which type a product is computed, and which type its factors alpha and beta have.
@@ -43,20 +58,6 @@ cublasComputeType_t plain(cublasComputeType_t compute) {
     case CUBLAS_COMPUTE_32F_PEDANTIC: case CUBLAS_COMPUTE_32F_FAST_16F: case CUBLAS_COMPUTE_32F_FAST_16BF:
     case CUBLAS_COMPUTE_32F_FAST_TF32: return CUBLAS_COMPUTE_32F;
     default: return compute;
-  }
-}
-
-c10::ScalarType torchs(cudaDataType type) {
-  switch (type) {
-    case CUDA_R_16F: return c10::kHalf;
-    case CUDA_R_16BF: return c10::kBFloat16;
-    case CUDA_R_32F: return c10::kFloat;
-    case CUDA_R_64F: return c10::kDouble;
-    case CUDA_C_32F: return kComplex;
-    case CUDA_C_64F: return kWideComplex;
-    case CUDA_R_8I: return c10::kChar;
-    case CUDA_R_32I: return c10::kInt;
-    default: return c10::ScalarType::Undefined;
   }
 }
 

@@ -1,4 +1,5 @@
 // cuBLAS as a program calls it: each function returns the status.
+#include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
@@ -19,6 +20,40 @@ cublasOperation_t op(int number) { return static_cast<cublasOperation_t>(number)
 }  // namespace
 
 extern "C" {
+
+// D = epilogue(alpha A^T B + beta C), by rows or by columns, as programs ask cuBLASLt for it.
+int multiply_lt(int kind, int kind_d, int compute, int scale, int m, int n, int k, const void* alpha, const void* a, const void* b,
+                const void* beta, void* d, int epilogue, const void* bias, int pointers) {
+  cublasLtHandle_t lt;
+  cublasLtMatmulDesc_t desc;
+  cublasLtMatrixLayout_t of_a, of_b, of_d;
+  cublasLtMatmulPreference_t preference;
+  cublasLtMatmulHeuristicResult_t found;
+  int count = 0, transposed = CUBLAS_OP_T;
+  cublasLtOrder_t by_rows = CUBLASLT_ORDER_ROW;
+  size_t bytes = 1 << 20;
+  auto type = [](int number) { return static_cast<cudaDataType>(number); };
+  cublasLtCreate(&lt);
+  cublasLtMatmulDescCreate(&desc, static_cast<cublasComputeType_t>(compute), type(scale));
+  cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed);
+  cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+  cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_POINTER_MODE, &pointers, sizeof pointers);
+  cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+  cublasLtMatrixLayoutCreate(&of_a, type(kind), k, m, k);
+  cublasLtMatrixLayoutCreate(&of_b, type(kind), k, n, k);
+  cublasLtMatrixLayoutCreate(&of_d, type(kind_d), m, n, n);
+  cublasLtMatrixLayoutSetAttribute(of_d, CUBLASLT_MATRIX_LAYOUT_ORDER, &by_rows, sizeof by_rows);
+  cublasLtMatmulPreferenceCreate(&preference);
+  cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes);
+  cublasLtMatmulAlgoGetHeuristic(lt, desc, of_a, of_b, of_d, of_d, preference, 1, &found, &count);
+  int status = count != 1 ? -1
+                          : cublasLtMatmul(lt, desc, alpha, a, of_a, b, of_b, beta, d, of_d, d, of_d, &found.algo, nullptr, 0, nullptr);
+  cublasLtMatmulPreferenceDestroy(preference);
+  for (auto each : {of_a, of_b, of_d}) cublasLtMatrixLayoutDestroy(each);
+  cublasLtMatmulDescDestroy(desc);
+  cublasLtDestroy(lt);
+  return status;
+}
 
 int multiply(char kind, int op_a, int op_b, int m, int n, int k, const void* factors, const void* a, int lda,
              const void* b, int ldb, void* c, int ldc) {

@@ -1,0 +1,160 @@
+// cuBLASLt's product of matrices.
+#include "blas.h"
+#include "morph/blas_lt.h"
+
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/tensor.h>
+
+#include <algorithm>
+#include <cstring>
+
+struct morph_cublasLtDesc {
+  cublasComputeType_t compute;
+  cudaDataType scale;
+  cublasLtPointerMode_t pointers = CUBLASLT_POINTER_MODE_HOST;
+  cublasOperation_t op_a = CUBLAS_OP_N, op_b = CUBLAS_OP_N;
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const void* bias = nullptr;
+};
+struct morph_cublasLtLayout {
+  cudaDataType type;
+  uint64_t rows, columns;
+  int64_t leading;
+  cublasLtOrder_t order = CUBLASLT_ORDER_COL;
+  int32_t batch = 1;
+  int64_t stride = 0;
+};
+struct morph_cublasLtPreference {};
+
+namespace morph_cuda::blas {
+namespace {
+
+constexpr int kRelu = 2, kBias = 4, kGelu = 32;
+
+template <class T>
+cublasStatus_t read(T* into, const void* value, size_t size) {
+  if (!value || size < sizeof(T)) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(into, value, sizeof(T));
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+at::Tensor matrices(const void* data, const morph_cublasLtLayout& layout) {
+  bool by_rows = layout.order == CUBLASLT_ORDER_ROW;
+  Matrix all{data, torchs(layout.type), layout.leading, by_rows ? CUBLAS_OP_T : CUBLAS_OP_N};
+  auto rows = int64_t(layout.rows), columns = int64_t(layout.columns);
+  return layout.batch == 1 ? all.tensor(rows, columns) : all.tensors(layout.batch, layout.stride, rows, columns);
+}
+at::Tensor transposed(const at::Tensor& all, cublasOperation_t op) {
+  at::Tensor turned = op == CUBLAS_OP_N ? all : all.transpose(-2, -1);
+  return op == CUBLAS_OP_C ? turned.conj().resolve_conj() : turned;
+}
+
+// What a sum is multiplied by: a number, or one for each row.
+at::Tensor factors(const void* from, bool for_each_row, const morph_cublasLtDesc& desc, int64_t rows, c10::ScalarType as) {
+  c10::ScalarType type = torchs(desc.scale);
+  if (!for_each_row) return vector(from, type, 1, 1).to(as);
+  return vector(from, type, rows, 1).to(as).unsqueeze(-1);
+}
+
+at::Tensor after(const morph_cublasLtDesc& desc, at::Tensor sum, c10::ScalarType of_bias) {
+  int epilogue = desc.epilogue;
+  if (epilogue & kBias) sum = sum.add(vector(desc.bias, of_bias, sum.size(-2), 1).to(sum.scalar_type()).unsqueeze(-1));
+  if (epilogue & kRelu) sum = sum.relu();
+  return epilogue & kGelu ? at::gelu(sum, "tanh") : sum;
+}
+
+void multiply(const morph_cublasLtDesc& desc, const at::Tensor& a, const at::Tensor& b, const void* alpha, const void* beta,
+              const at::Tensor& c, at::Tensor d) {
+  bool is_complex = a.is_complex(), is_wide = !is_complex && (a.scalar_type() == c10::kDouble || a.scalar_type() == c10::kChar);
+  auto numbers = is_complex ? a.scalar_type() : is_wide ? c10::kDouble : c10::kFloat;
+  at::Tensor sum = at::matmul(transposed(a, desc.op_a).to(numbers), transposed(b, desc.op_b).to(numbers));
+  bool by_rows = desc.pointers >= CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_ZERO;
+  sum = sum.mul(factors(alpha, by_rows, desc, sum.size(-2), numbers));
+  if (desc.pointers != CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_ZERO) {
+    at::Tensor factor = factors(beta, false, desc, 1, numbers);
+    if (!factor.eq(0).item<bool>()) sum = sum.add(c.to(numbers).mul(factor));
+  }
+  sum = after(desc, sum, d.scalar_type());
+  bool is_byte = d.scalar_type() == c10::kChar;
+  d.copy_(is_byte ? sum.round().clamp(-128, 127) : d.scalar_type() == c10::kInt ? sum.to(c10::kLong) : sum);
+}
+
+bool is_known(const morph_cublasLtLayout& layout) { return torchs(layout.type) != c10::ScalarType::Undefined; }
+
+}  // namespace
+}  // namespace morph_cuda::blas
+
+using namespace morph_cuda;
+using namespace morph_cuda::blas;
+
+extern "C" {
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) { return cublasCreate(handle); }
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) { return cublasDestroy(handle); }
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* desc, cublasComputeType_t compute, cudaDataType scale) {
+  return *desc = new morph_cublasLtDesc{compute, scale}, CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) { return delete desc, CUBLAS_STATUS_SUCCESS; }
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t which, const void* value,
+                                              size_t size) {
+  switch (which) {
+    case CUBLASLT_MATMUL_DESC_COMPUTE_TYPE: return read(&desc->compute, value, size);
+    case CUBLASLT_MATMUL_DESC_SCALE_TYPE: return read(&desc->scale, value, size);
+    case CUBLASLT_MATMUL_DESC_POINTER_MODE: return read(&desc->pointers, value, size);
+    case CUBLASLT_MATMUL_DESC_TRANSA: return read(&desc->op_a, value, size);
+    case CUBLASLT_MATMUL_DESC_TRANSB: return read(&desc->op_b, value, size);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE: return read(&desc->epilogue, value, size);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return read(&desc->bias, value, size);
+    default: return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type, uint64_t rows, uint64_t columns,
+                                          int64_t leading) {
+  return *layout = new morph_cublasLtLayout{type, rows, columns, leading}, CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) { return delete layout, CUBLAS_STATUS_SUCCESS; }
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t which,
+                                                const void* value, size_t size) {
+  switch (which) {
+    case CUBLASLT_MATRIX_LAYOUT_TYPE: return read(&layout->type, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_ORDER: return read(&layout->order, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_ROWS: return read(&layout->rows, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_COLS: return read(&layout->columns, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_LD: return read(&layout->leading, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT: return read(&layout->batch, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET: return read(&layout->stride, value, size);
+    default: return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+}
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
+  return *preference = new morph_cublasLtPreference, CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  return delete preference, CUBLAS_STATUS_SUCCESS;
+}
+// No product here needs a workspace, and there is one algorithm.
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
+                                                    const void*, size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatmulPreference_t, int wanted,
+                                              cublasLtMatmulHeuristicResult_t results[], int* found) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (wanted < 1) return CUBLAS_STATUS_INVALID_VALUE;
+  results[0] = {};
+  return *found = 1, CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void* alpha, const void* a,
+                              cublasLtMatrixLayout_t layout_a, const void* b, cublasLtMatrixLayout_t layout_b, const void* beta,
+                              const void* c, cublasLtMatrixLayout_t layout_c, void* d, cublasLtMatrixLayout_t layout_d,
+                              const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream) {
+  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (!(is_known(*layout_a) && is_known(*layout_b) && is_known(*layout_c) && is_known(*layout_d))) return CUBLAS_STATUS_NOT_SUPPORTED;
+  cublasContext on{stream};
+  return answered(&on, desc && alpha && a && b && d, [&] {
+    multiply(*desc, matrices(a, *layout_a), matrices(b, *layout_b), alpha, beta, matrices(c, *layout_c), matrices(d, *layout_d));
+  });
+}
+}
