@@ -15,10 +15,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from morph.backends.tables.package import Package
-from morph.base.announcement import report
+from morph.base.announcement import report_once
 from morph.finders.packages.folders import PACKAGES
 
-SAID = "MORPH_REPLACED"
 SERVED_LIBRARIES: set[str] = (
     set()
 )  # the file names of the shared libraries that morph has loaded in place of CUDA's
@@ -59,12 +58,11 @@ class Decisions:
 
     def say_replaced(self, package: Package) -> None:
         """Report, once per process tree, which installation ``package`` replaces and why, if any."""
-        announced = os.environ.get(SAID, "").split()
         problem = self._problems.get(package.name)
-        if problem and package.name not in announced:
-            os.environ[SAID] = " ".join([*announced, package.name])
+        if problem:
             name = package.distributions[0]
-            report(f"{name} is installed but cannot load ({problem}); morph serves {package.name}")
+            line = f"{name} is installed but cannot load ({problem}); morph serves {package.name}"
+            report_once(package.name, line)
 
     @contextmanager
     def standing_aside(self, package: Package) -> Iterator[None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
@@ -12,8 +11,9 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from morph.backends.tables.package import Package, load
+from morph.base.announcement import forget
 from morph.finders.packages import folders
-from morph.finders.packages.decisions import SAID, Decisions, imported, is_ours
+from morph.finders.packages.decisions import Decisions, imported, is_ours
 from morph.finders.packages.importers import is_import
 from morph.finders.packages.loader import TreeLoader
 from morph.finders.packages.metadata import distribution, normalized
@@ -137,7 +137,7 @@ class Trees:
         module_cache.put_away(self._loaded)
         for name, module in self._replaced.items():
             sys.modules.setdefault(name, module)
-        os.environ.pop(SAID, None)
+        forget(self._packages)
 
     def hide(self) -> None:
         """Remove the served packages from ``sys.modules``; code that may use them still gets them."""

@@ -8,13 +8,14 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from morph.backends import Backend
     from morph.base.journal import Journal
     from morph.device.seam import Seam
 
-ANNOUNCED = "MORPH_ANNOUNCED"
+ANNOUNCED = "MORPH_ANNOUNCED"  # what this family of processes has said, in words
+CHOICE = "1"
 QUIET = "MORPH_QUIET"
 
 is_in_header = False  # whether pytest's header says what CUDA is
@@ -29,8 +30,8 @@ def announce(
     backend: Backend, seam: Seam | None, journal: Journal, count_devices: Callable[[Backend], int]
 ) -> None:
     """Report the chosen backend and its devices, in the first process of a family only."""
-    if not os.environ.get(ANNOUNCED):
-        journal.set_item(os.environ, ANNOUNCED, "1")
+    if not was_announced(CHOICE):
+        journal.set_item(os.environ, ANNOUNCED, _announced_with(CHOICE))
         report_choice(summary(backend, seam, count_devices))
 
 
@@ -42,8 +43,38 @@ def report_choice(line: str) -> None:
 
 def report_in_first_process(line: str) -> None:
     """Report a line in the first process of a family only, since its children would repeat it."""
-    if not os.environ.get(ANNOUNCED):
+    if not was_announced(CHOICE):
         report(line)
+
+
+def report_once(word: str, line: str) -> None:
+    """Report a line in one process of a family only.
+
+    It adds to the variable that is there, since a program may refuse that an import sets another.
+
+    Args:
+        word: What the children recognise the line by.
+        line: The line.
+    """
+    if not was_announced(word):
+        os.environ[ANNOUNCED] = _announced_with(word)
+        report(line)
+
+
+def forget(words: Container[str]) -> None:
+    """Let lines be reported again."""
+    kept = [word for word in os.environ.pop(ANNOUNCED, "").split() if word not in words]
+    if kept:
+        os.environ[ANNOUNCED] = " ".join(kept)
+
+
+def was_announced(word: str) -> bool:
+    """Return whether a process of this family has said what ``word`` stands for."""
+    return word in os.environ.get(ANNOUNCED, "").split()
+
+
+def _announced_with(word: str) -> str:
+    return f"{os.environ.get(ANNOUNCED, '')} {word}".strip()
 
 
 def report(line: str) -> None:

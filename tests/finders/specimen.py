@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tests.platforms import complete, describe
 
-OURS = ("MORPH_BACKEND", "MORPH_REPLACED", "MORPH_SCOPE")
+OURS = ("MORPH_BACKEND", "MORPH_ANNOUNCED", "MORPH_SCOPE")
 
 
 @dataclass(frozen=True)

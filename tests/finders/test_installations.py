@@ -49,6 +49,21 @@ def test_one_that_cannot_load_is_replaced(checkout: Checkout, broken: pathlib.Pa
 
 
 @pytest.mark.usefixtures("native_parts")
+def test_one_that_is_replaced_adds_no_variable(checkout: Checkout, broken: pathlib.Path) -> None:
+    """A test suite may refuse that a test leaves a variable in the environment."""
+    done = checkout.with_installed(broken).run(
+        """
+        import os, subprocess, sys, torch
+        before = set(os.environ)
+        import specimen
+        assert set(os.environ) == before
+        subprocess.run([sys.executable, "-c", "import torch, specimen"], check=True)
+        """
+    )
+    assert [line.split()[1] for line in done.stderr.splitlines()] == ["cuda", "specimen-ml"]
+
+
+@pytest.mark.usefixtures("native_parts")
 def test_activation_replaces_what_is_imported_and_deactivation_puts_it_back(
     checkout: Checkout, broken: pathlib.Path
 ) -> None:
