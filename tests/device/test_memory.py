@@ -14,6 +14,7 @@ from tests.worker import Worker
 pytestmark = pytest.mark.platforms(*EVERYWHERE)
 MIB = 1 << 20
 TOO_MUCH = 1 << 42
+SIZES = (4, 256), (256, 8), (8,)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -66,6 +67,34 @@ def test_peaks_and_totals() -> None:
     assert torch.cuda.max_memory_allocated() == torch.cuda.memory_allocated()
     torch.cuda.reset_accumulated_memory_stats()
     assert torch.cuda.memory_stats()["allocated_bytes.all.freed"] == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_kernels_own_memory_is_in_no_peak(dtype: torch.dtype) -> None:
+    """The CPU's copies of the weights in another layout, and what each of its threads takes."""
+    image = torch.randn(4, 2, 32, 32, device="cuda", dtype=dtype, requires_grad=True)
+    weight = torch.randn(3, 2, 3, 3, device="cuda", dtype=dtype)
+    rows, weights, bias = (torch.randn(*size, device="cuda", dtype=dtype) for size in SIZES)
+    _fresh()
+    result = torch.nn.functional.conv2d(image, weight, padding=1)
+    product = torch.addmm(bias, rows, weights)
+    assert torch.cuda.max_memory_allocated() == torch.cuda.memory_allocated()
+    gradient = torch.ones_like(result)
+    result.backward(gradient)
+    assert torch.cuda.max_memory_allocated() == torch.cuda.memory_allocated()
+    peak = torch.cuda.max_memory_allocated()
+    del result, product, gradient
+    assert torch.cuda.max_memory_allocated() == peak
+
+
+@pytest.mark.platforms("cpu")
+def test_what_the_threads_of_attention_take_is_in_no_peak() -> None:
+    query, key, value = (torch.randn(4, 2, 256, 8, device="cuda", dtype=torch.bfloat16) for _ in range(3))
+    _fresh()
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION):
+        result = torch.nn.functional.scaled_dot_product_attention(query, key, value)
+    taken = torch.cuda.max_memory_allocated() - torch.cuda.memory_allocated()
+    assert taken <= result.nbytes + 4096  # its copy, and numbers
 
 
 def test_devices_are_counted_apart() -> None:

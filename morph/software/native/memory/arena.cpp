@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 namespace software {
+
+thread_local bool holds_peaks = false;
+
 namespace {
 
 constexpr size_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
@@ -34,7 +37,10 @@ std::string readable(size_t bytes) {
 }
 
 inline void change(c10::CachingAllocator::Stat& stat, int64_t amount) {
-  amount >= 0 ? stat.increase(size_t(amount)) : stat.decrease(size_t(-amount));
+  if (amount < 0) return stat.decrease(size_t(-amount));
+  int64_t peak = stat.peak;
+  stat.increase(size_t(amount));
+  if (holds_peaks) stat.peak = peak;
 }
 
 inline void add(c10::CachingAllocator::StatArray& array, bool large, int64_t amount) {
@@ -322,6 +328,12 @@ void Arena::reset_peaks() {
   std::lock_guard<std::mutex> lock(mutex_);
   for (StatArray* array : all_stats())
     for (auto& stat : *array) stat.reset_peak();
+}
+
+void Arena::raise_peaks() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (StatArray* array : all_stats())
+    for (auto& stat : *array) stat.peak = std::max(stat.peak, stat.current);
 }
 
 void Arena::reset_totals() {

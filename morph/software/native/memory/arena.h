@@ -36,6 +36,7 @@ class Arena {
 
   c10::CachingDeviceAllocator::DeviceStats stats();
   void reset_peaks();
+  void raise_peaks();  // to what is held now
   void reset_totals();
 
   void list(std::vector<SegmentView>& into);
@@ -106,6 +107,7 @@ class Arena {
   int64_t releases_ = 0;
 };
 
+extern thread_local bool holds_peaks;  // what this thread takes does not raise them yet
 void set_caching(bool enabled);  // memory.cpp: of every device
 bool caches();
 

@@ -155,6 +155,13 @@ void free_device_memory(void* pointer) {
 TakingFrom::TakingFrom(DeviceIndex index) : previous_(taken_from) { taken_from = index; }
 TakingFrom::~TakingFrom() { taken_from = previous_; }
 
+HoldingPeaks::HoldingPeaks(DeviceIndex index) : index_(index), outermost_(!holds_peaks) { holds_peaks = true; }
+HoldingPeaks::~HoldingPeaks() {
+  if (!outermost_) return;
+  holds_peaks = false;
+  arena(index_).raise_peaks();
+}
+
 DeviceAllocator* allocator() {
   static auto* instance = new Allocator;
   return instance;

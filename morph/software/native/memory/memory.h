@@ -20,4 +20,17 @@ class TakingFrom {
   c10::DeviceIndex previous_;
 };
 
+// What this thread takes meanwhile and gives back again counts in no peak.
+class HoldingPeaks {
+ public:
+  explicit HoldingPeaks(c10::DeviceIndex index);
+  ~HoldingPeaks();
+  HoldingPeaks(const HoldingPeaks&) = delete;
+  HoldingPeaks& operator=(const HoldingPeaks&) = delete;
+
+ private:
+  c10::DeviceIndex index_;
+  bool outermost_;
+};
+
 }  // namespace software

@@ -13,6 +13,8 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/SmallVector.h>
 
+#include <optional>
+
 namespace software {
 
 inline bool on_device(const at::Tensor& tensor) {
@@ -65,6 +67,7 @@ class Call {
       throw;
     }
   }
+  bool has_workspace() const { return traits_.has_workspace; }
   c10::Device device() const { return device_.index() >= 0 ? device_ : software::device(current_device()); }
 
   // The tensor must live as long as the call.
@@ -116,11 +119,14 @@ class Call {
 // The state while the CPU's kernel runs.
 class Running {
  public:
-  explicit Running(const Call& call) : taking_(call.device().index()), no_autocast_(c10::autocast_dispatch_keyset) {}
+  explicit Running(const Call& call) : taking_(call.device().index()), no_autocast_(c10::autocast_dispatch_keyset) {
+    if (call.has_workspace()) peaks_.emplace(call.device().index());
+  }
 
  private:
   TakingFrom taking_;
   c10::impl::ExcludeDispatchKeyGuard no_autocast_;
+  std::optional<HoldingPeaks> peaks_;
 };
 
 }  // namespace software

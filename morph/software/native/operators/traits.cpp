@@ -56,6 +56,11 @@ constexpr const char* WAITING[] = {"aten::nonzero", "aten::masked_select", "aten
 constexpr const char* MULTIPLYING[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::mv", "aten::addmv",
                                        "aten::dot", "aten::vdot", "aten::_addmm_activation"};
 
+// Beside the products. CUDA's attention takes none forwards; what cuDNN takes depends on the card, and on what it finds
+// fastest.
+constexpr const char* WITH_WORKSPACE[] = {"aten::_convolution", "aten::convolution_backward",
+                                          "aten::_scaled_dot_product_flash_attention_for_cpu"};
+
 // The operators that a torch for CUDA registers for the CPU only, and that programs call (2.7.1 to 2.15.0).
 constexpr const char* MISSING[] = {"aten::histogram", "aten::_histogramdd_bin_edges",
                                    "aten::_histogramdd_from_bin_cts", "aten::_histogramdd_from_bin_tensors",
@@ -191,6 +196,9 @@ Table* made() {
   auto* table = new Table();
   for (const char* name : WITH_HOST_TENSORS) (*table)[name].takes_host_tensors = true;
   for (const char* name : WAITING) (*table)[name].waits = true;
+  for (const char* name : WITH_WORKSPACE) (*table)[name].has_workspace = true;
+  for (const char* suffix : {"", "_"})
+    for (std::string name : MULTIPLYING) (*table)[*new std::string(name + suffix)].has_workspace = true;
   if (settings().type != c10::DeviceType::CUDA) return table;
   for (const char* suffix : {"", "_"}) {
     for (std::string name : WITHOUT_HOST_NUMBERS) (*table)[*new std::string(name + suffix)].refuses_host_numbers = true;

@@ -13,6 +13,7 @@ struct Traits {
   bool is_missing = false;          // CUDA has no such operator
   bool waits = false;               // the host reads what the device computed, a result's size for instance
   bool multiplies = false;          // by cuBLAS, which needs a handle
+  bool has_workspace = false;       // of the CPU's kernel: other layouts, a block for each thread
   bool asserts = false;             // its kernel asserts that values are in range
   bool takes_one_type = false;      // its widened tensors have one type
   uint64_t widened = 0;             // the types that CUDA computes and the CPU's kernel does not: dtypes.cpp
