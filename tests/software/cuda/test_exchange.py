@@ -63,6 +63,32 @@ def test_pinned_memory_is_the_hosts():
         torch.empty(2, device="cuda", pin_memory=True)
 
 
+class FloatsAt:
+    """An object that says that floats at an address are CUDA's."""
+
+    def __init__(self, host):
+        self.__cuda_array_interface__ = {
+            "shape": tuple(host.shape),
+            "typestr": "<f4",
+            "data": (host.data_ptr(), False),
+            "version": 3,
+        }
+
+
+def test_pinned_memory_has_an_address_on_the_device():
+    pinned = torch.arange(4.0).pin_memory()
+    mapped = torch.as_tensor(FloatsAt(pinned[1:]), device="cuda")
+    assert (mapped.device, mapped.data_ptr()) == (CUDA, pinned[1:].data_ptr())
+    mapped.mul_(2)
+    pinned[1] = 7
+    assert pinned.tolist() == [0, 7, 4, 6]
+    assert mapped.tolist() == [7, 4, 6]
+    with torch.cuda.device(1):
+        assert torch.as_tensor(FloatsAt(pinned), device="cuda").device.index == 1
+    with pytest.raises(RuntimeError, match="resides on host memory and is not registered"):
+        torch.as_tensor(FloatsAt(torch.ones(2)), device="cuda")
+
+
 def test_device_memory_is_shared_already():
     x = torch.ones(3, device=CUDA)
     address = x.data_ptr()

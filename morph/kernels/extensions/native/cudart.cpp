@@ -229,12 +229,13 @@ cudaError_t cudaHostUnregister(void* pointer) { return pointer ? cudaSuccess : r
 cudaError_t cudaHostGetDevicePointer(void** on_device, void* host, unsigned) { return *on_device = host, cudaSuccess; }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   void* given = const_cast<void*>(pointer);
+  const auto& hooks = at::detail::getCUDAHooks();
   *attributes = {cudaMemoryTypeUnregistered, -1, nullptr, given};
   try {
-    int index = at::detail::getCUDAHooks().getDeviceFromPtr(given).index();
-    *attributes = {cudaMemoryTypeDevice, index, given, nullptr};
+    int index = hooks.getDeviceFromPtr(given).index();
+    bool is_host = hooks.isPinnedPtr(pointer);
+    *attributes = {is_host ? cudaMemoryTypeHost : cudaMemoryTypeDevice, index, given, is_host ? given : nullptr};
   } catch (const c10::Error&) {
-    if (at::detail::getCUDAHooks().isPinnedPtr(pointer)) attributes->type = cudaMemoryTypeHost, attributes->devicePointer = given;
   }
   return cudaSuccess;
 }

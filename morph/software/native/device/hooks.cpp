@@ -125,6 +125,8 @@ struct Hooks : Interface {
 
   at::Device getDeviceFromPtr(void* pointer) const override {
     DeviceIndex owner = owner_of(pointer);
+    bool is_mapped = settings().type == c10::DeviceType::CUDA && is_pinned(pointer);  // every device sees it
+    if (owner < 0 && is_mapped) owner = current_device();
     TORCH_CHECK(owner >= 0, "The specified pointer resides on host memory and is not registered with any ",
                 settings().title, " device.");
     return device(owner);

@@ -22,7 +22,9 @@ int round_trip(const int* in, int* out, int n) {
   cudaStreamSynchronize(0);
   cudaPointerAttributes attributes;
   cudaPointerGetAttributes(&attributes, device);
-  copied = attributes.type == cudaMemoryTypeDevice;
+  copied = attributes.type == cudaMemoryTypeDevice && !attributes.hostPointer;
+  cudaPointerGetAttributes(&attributes, host);
+  copied &= attributes.type == cudaMemoryTypeHost && attributes.device == 0 && attributes.devicePointer == host;
   for (int i = 0; i < n; i++) out[i] = host[i];
   cudaMemset(device, 0xff, n * sizeof(int));
   cudaMemcpy(out + n, device, sizeof(int), cudaMemcpyDefault);
