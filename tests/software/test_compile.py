@@ -130,6 +130,24 @@ def test_custom_operators_run_on_the_device():
     assert seen[-1] == (torch.device("cuda:1"), torch.device("cuda:1"))
 
 
+def test_an_operator_whose_schema_names_no_alias():
+    library = torch.library.Library("morph_tests_unnamed", "FRAGMENT")
+    library.define("double_into(Tensor! target, Tensor x, Tensor!? also=None) -> ()")
+
+    def double_into(target, x, also=None):
+        target.copy_(x * 2)
+
+    library.impl("double_into", double_into, "CUDA")
+
+    def double(x):
+        target = torch.empty_like(x)
+        torch.ops.morph_tests_unnamed.double_into(target, x + 1)
+        return target + 1
+
+    assert compiled(double)(torch.ones(3, device="cuda")).tolist() == [5, 5, 5]
+    library._destroy()
+
+
 def test_shapes_may_change_and_memory_is_the_devices():
     step = compiled(lambda tensor: torch.cat([tensor, tensor * 2]) + tensor.shape[0], dynamic=True)
     for rows in (2, 5, 1 << 12):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any, NamedTuple
 
 import torch
@@ -71,13 +72,21 @@ def define(excursion: Excursion) -> OpOverload:
     name = "_".join(
         [excursion.operator.replace("::", "_").replace(".", "_"), *map(str, excursion[1:2] + excursion.host)]
     )
-    _, _, signature = str(original._schema).partition("(")
     library: Any = _library()
-    library.define(f"{name}({signature}", tags=_tags(original))
+    library.define(f"{name}({_signature(original)}", tags=_tags(original))
     library.impl(name, _runner(original, excursion), "CompositeExplicitAutograd")
     torch.library.register_fake(f"{NAMESPACE}::{name}", _faker(original, excursion), lib=library)
     operator: OpOverload = getattr(torch.ops, NAMESPACE).__getattr__(name).default
     return operator
+
+
+def _signature(original: OpOverload) -> str:
+    """Return what follows an operator's name in its schema, as torch reads it.
+
+    What is written to and names no alias is read as ``Tensor!`` and printed as ``Tensor($0! -> )``.
+    """
+    _, _, printed = str(original._schema).partition("(")
+    return re.sub(r"\(\$(\d+)! -> \)", r"(unnamed_\1!)", printed)
 
 
 def _tags(original: OpOverload) -> tuple[torch.Tag, ...]:
