@@ -243,6 +243,24 @@ def test_outputs_that_share_memory_outlive_the_capture_of_the_next_graph():
         assert [each.tolist() for each in (first, second, third)] == [[2, 2], [2, 2], [3, 3]]
 
 
+def test_an_operator_in_python_keeps_its_memory_in_the_capture():
+    """What it computes on the way is right in the capture too, where a wrong index would be an error."""
+    library = torch.library.Library("morph_tests_captured", "FRAGMENT")
+    library.define("rows(Tensor ids, Tensor table) -> Tensor")
+
+    def rows(ids, table):
+        ids = ids.long()
+        return F.embedding(ids * (ids >= 0), table)
+
+    library.impl("rows", rows, "CUDA")
+    torch.library.register_fake("morph_tests_captured::rows", lambda ids, table: table.new_empty(16, 4))
+    step = compiled(lambda ids, table: torch.ops.morph_tests_captured.rows(ids + 0, table) * 2)
+    ids, table = torch.zeros(16, dtype=torch.int32, device="cuda"), torch.ones(1, 4, device="cuda")
+    for _ in range(4):
+        assert step(ids, table).sum() == 128
+    assert len(graphs()) == 1
+
+
 def test_several_devices_keep_a_graph_from_being_captured():
     step = compiled(lambda first, second: (first + 1, second + 1))
     with said() as messages:

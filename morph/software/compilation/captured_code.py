@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
-from morph.software import steps
+from morph.software import pools, steps
 from morph.software.capture import Capture
 from morph.software.machine import started
 from morph.software.steps import Step
@@ -83,7 +83,10 @@ class _Recorder:
         bare = tree_map(self._into.bare, (arguments, options))
         with self._into.apart() as captured:
             results = function(*arguments, **options)
-        steps.replay(captured)
+        with pools.use_mem_pool(
+            pools.MemPool()
+        ):  # in the graph's pool, what passes between the steps is free
+            steps.replay(captured)
         self.calls.append(_Call(bare, captured, tree_map(self._into.bare, results)))
         return results
 
