@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import tempfile
 from collections.abc import Callable
@@ -13,11 +14,11 @@ Work = Callable[[], object]
 WORDS, WIDTH, LENGTH = 512, 128, 64
 
 
-def llama(device: str) -> Any:
+def llama(device: str, width: int = WIDTH) -> Any:
     """Return a Llama of two layers with random weights."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    sizes = {"hidden_size": WIDTH, "intermediate_size": 2 * WIDTH, "vocab_size": WORDS}
+    sizes = {"hidden_size": width, "intermediate_size": 2 * width, "vocab_size": WORDS}
     heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2}
     return LlamaForCausalLM(LlamaConfig(**sizes, **heads)).to(device)
 
@@ -39,9 +40,9 @@ def adam(model: torch.nn.Module, loss: Callable[[], torch.Tensor]) -> Work:
     return step
 
 
-def transformers_generate(device: str) -> Work:
+def transformers_generate(device: str, width: int = WIDTH) -> Work:
     """Return the writing of 16 words after four texts, greedily, with a dynamic cache."""
-    model, prompt = llama(device).eval(), texts(device)
+    model, prompt = llama(device, width).eval(), texts(device)
     return lambda: model.generate(prompt, max_new_tokens=16, do_sample=False, pad_token_id=0)
 
 
@@ -198,6 +199,7 @@ STACKS: dict[str, Callable[[str], Work]] = {
     "stable_baselines3: PPO": stable_baselines3_ppo,
     "torch_geometric: training step": torch_geometric_gcn,
     "transformers: generate": transformers_generate,
+    "transformers: generate, 512 wide": functools.partial(transformers_generate, width=512),
     "transformers: training step": transformers_train,
     "transformers: Trainer": transformers_trainer,
 }
