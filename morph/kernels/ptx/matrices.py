@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from morph.kernels.ptx.calls import WORD, Call, acts, translates_several
 from morph.kernels.ptx.memory import address
 from morph.kernels.ptx.parsing import split
-from morph.kernels.ptx.registers import Type, type_of
+from morph.kernels.ptx.registers import Type
 
 # The C++ type of a factor's element, and its bits
 FACTORS = {
@@ -23,57 +24,85 @@ FACTORS = {
     "e5m2": ("morph_ptx::e5m2", 8),
 }
 SUMS = {"f16": "morph_ptx::f16", "f32": "float", "f64": "double", "s32": "int32_t"}
-_SHAPE = re.compile(r"m(\d+)n8k(\d+)")
+_FORM = re.compile(
+    r"sync\.aligned\.m(?P<rows>\d+)n8k(?P<depth>\d+)\.row\.col\.(?P<sum>\w+)\.(?P<left>\w+)\.(?P<right>\w+)\.(?P=sum)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The form of ``mma.sync.aligned.SHAPE.row.col.D.A.B.C``.
+
+    Attributes:
+        rows: Those of A, C and D.
+        depth: The columns of A, and the rows of B, which has 8 columns as C and D have.
+        left: The type of A's elements.
+        right: That of B's.
+        sum: That of C's and D's.
+    """
+
+    rows: int
+    depth: int
+    left: str
+    right: str
+    sum: str
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the ISA has such a form."""
+        if self.left not in FACTORS or self.right not in FACTORS or self.sum not in SUMS:
+            return False
+        bits = FACTORS[self.left][1]
+        if self.left == "f64":
+            return (self.rows, self.depth) == (8, 4)
+        if self.rows == 8:
+            return bits <= 8 and self.depth * bits == 128
+        return self.rows == 16 and self.depth * bits in (128, 256)
+
+    @property
+    def fragments(self) -> tuple[tuple[Type, int], ...]:
+        """The type and the number of a lane's registers of A, of B, and of C."""
+        bits = self.rows * self.depth * FACTORS[self.left][1], 8 * self.depth * FACTORS[self.right][1]
+        sizes = (*bits, self.rows * 8 * int(self.sum[1:]))
+        kind = Type("b64", "uint64_t", 64) if self.left == "f64" else WORD
+        return tuple((kind, size // (kind.width * 32)) for size in sizes)
+
+    @property
+    def arguments(self) -> str:
+        """The arguments of the C++ template."""
+        of = FACTORS[self.left][0], FACTORS[self.right][0], SUMS[self.sum]
+        return f"{self.rows}, {self.depth}, {', '.join(of)}"
 
 
 @translates_several("mma")
 def _multiplied(call: Call) -> str:
-    """Return A * B + C of ``mma.sync.aligned.SHAPE.row.col.D.A.B.C``."""
+    """Return A * B + C."""
     call.of_block()
-    modifiers = [
-        each for each in call.instruction.modifiers if each not in ("sync", "aligned", "row", "satfinite")
-    ]
-    shape, second, *types = modifiers
-    found = _SHAPE.fullmatch(shape)
-    if found is None or second != "col" or len(types) != 4 or types[0] != types[3]:
-        raise call.refusal("this form of mma is not translated")
-    result, left, right, _ = types
-    rows, depth = int(found[1]), int(found[2])
-    if left not in FACTORS or right not in FACTORS or result not in SUMS or not _is_there(rows, depth, left):
-        raise call.refusal("this form of mma is not translated")
-    lists = [split(each[1:-1]) for each in call.instruction.operands[1:4]]
-    wanted = [rows * depth * FACTORS[left][1], 8 * depth * FACTORS[right][1], rows * 8 * _bits(result)]
-    kinds = [_register(left), _register(right), _register(result)]
-    for registers, bits, kind in zip(lists, wanted, kinds, strict=True):
-        if len(registers) * kind.width * 32 != bits:
-            raise call.refusal(f"a fragment of {bits // (kind.width * 32)} registers is expected")
-    values = [
-        "{" + ", ".join(call.read(register, kind) for register in registers) + "}"
-        for registers, kind in zip(lists, kinds, strict=True)
-    ]
-    of = f"{rows}, {depth}, {FACTORS[left][0]}, {FACTORS[right][0]}, {SUMS[result]}"
+    product = _product(call)
+    fragments = (
+        _fragment(call, operand, *expected)
+        for operand, expected in zip(call.instruction.operands[1:4], product.fragments, strict=True)
+    )
     saturates = str("satfinite" in call.words).lower()
-    return f"morph_ptx::Product<{of}>::of({', '.join(values)}, {saturates})"
+    return f"morph_ptx::Product<{product.arguments}>::of({', '.join(fragments)}, {saturates})"
 
 
-def _is_there(rows: int, depth: int, left: str) -> bool:
-    """Return whether there is such a shape for a type of element."""
-    bits = FACTORS[left][1]
-    if left == "f64":
-        return (rows, depth) == (8, 4)
-    if rows == 8:
-        return bits <= 8 and depth * bits == 128
-    return rows == 16 and depth * bits in (128, 256)
+def _product(call: Call) -> Product:
+    words = [word for word in call.instruction.modifiers if word != "satfinite"]
+    found = _FORM.fullmatch(".".join(words))
+    if found is None:
+        raise call.refusal("this form of mma is not translated")
+    product = Product(int(found["rows"]), int(found["depth"]), found["left"], found["right"], found["sum"])
+    if not product.is_there:
+        raise call.refusal("this form of mma is not translated")
+    return product
 
 
-def _bits(type: str) -> int:
-    return int(type[1:])
-
-
-def _register(type: str) -> Type:
-    found = type_of("b64" if type == "f64" else "b32")
-    assert found
-    return found
+def _fragment(call: Call, operand: str, kind: Type, count: int) -> str:
+    registers = split(operand[1:-1])
+    if len(registers) != count:
+        raise call.refusal(f"a fragment of {count} registers is expected")
+    return "{" + ", ".join(call.read(register, kind) for register in registers) + "}"
 
 
 @translates_several("ldmatrix")
