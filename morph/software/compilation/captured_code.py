@@ -83,9 +83,8 @@ class _Recorder:
         bare = tree_map(self._into.bare, (arguments, options))
         with self._into.apart() as captured:
             results = function(*arguments, **options)
-        with pools.use_mem_pool(
-            pools.MemPool()
-        ):  # in the graph's pool, what passes between the steps is free
+        # in the graph's pool, what passes between the steps is free memory
+        with pools.use_mem_pool(pools.MemPool()):
             steps.replay(captured)
         self.calls.append(_Call(bare, captured, tree_map(self._into.bare, results)))
         return results
