@@ -132,6 +132,12 @@ def test_reduction_of_a_warp():
     assert torch.equal(out, values.view(2, 32).amax(1))
 
 
+def test_a_block_reduces_what_its_threads_have():
+    values, out = torch.arange(32, device="cuda", dtype=torch.int32), integers(1)
+    call("collectives", "launch_most", values, out)
+    assert out.item() == 31
+
+
 def test_sort_of_the_device():
     keys, values = cuda(300), torch.arange(300, device="cuda", dtype=torch.int32)
     sorted_keys, order = torch.empty_like(keys), torch.empty_like(values)

@@ -101,7 +101,7 @@ class BlockReduce {
     __syncthreads();
     T result = own;
     if (rank == 0)
-      for (int i = 1; i < valid; i++) result = f(result, storage_.values[i]);
+      for (int i = 1; i < valid && i < X * Y * Z; i++) result = f(result, storage_.values[i]);
     return result;
   }
   template <int ITEMS, class F>
