@@ -81,6 +81,8 @@ def _atomic(call: Call, place: str, *values: str) -> str:
     call.of_block()
     call.only({*SHARED, *_GENERIC, *_ORDERS, *_ATOMICS, "noftz"})
     operation = next((word for word in call.instruction.modifiers if word in _ATOMICS), "")
+    if not operation:
+        raise call.refusal("this instruction is not translated")
     if operation in SYMBOLS.keys() - {"add"}:
         operation += "_"  # their names are C++'s own
     target = address(call, place, space_of(call))

@@ -12,7 +12,10 @@ _VOTES = {"all": "__all_sync", "any": "__any_sync", "ballot": "__ballot_sync"}
 def _one_of(call: Call, names: tuple[str, ...]) -> str:
     call.of_block()
     call.only({"sync", *names})
-    return next(word for word in call.instruction.modifiers if word in names)
+    found = [word for word in call.instruction.modifiers if word in names]
+    if len(found) != 1:
+        raise call.refusal("this instruction is not translated")
+    return found[0]
 
 
 @translates_several("shfl")

@@ -155,6 +155,7 @@ def test_the_timer_goes_on(library: Library) -> None:
         ("ld.shared.u32 $0, [$1];", "ld.shared.u32 .*: it is translated in CUDA C.. only"),
         ("ld.global.u32 $0, [$1 - 4];", "the address .* is not translated"),
         ("st.global.v2.u32 [$0], $1;", "2 registers are expected"),
+        ("cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;", "is not translated"),
         ("setmaxnreg.inc.sync.aligned.u32 240;", "this instruction is not translated"),
     ],
 )
@@ -168,3 +169,24 @@ def test_comments_scopes_and_many_registers() -> None:
     lines = ptx.translate(text, {"$0": ("a", 32), "$1": ("b", 32)})
     assert lines[:3] == ["uint32_t ptx_0 = 0;", "uint32_t ptx_1 = 0;", "uint32_t ptx_2 = 0;"]
     assert len(lines) == 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "shfl.sync.b32 $0, $1, 1, 31, -1;",
+        "vote.sync.uni.pred $0, $1, -1;",
+        "atom.global.b32 $0, [$1], $2;",
+        "atom.add.noftz.v2.f16x2 $0, [$1], $2;",
+        "bar.red.popc.u32 $0, 0, $1;",
+        "cp.async.bulk.commit_group;",
+        "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {$0}, {$1}, {$2}, {$3};",
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {$0}, {$1}, {$2}, {$3};",
+        "mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {$0}, {$1}, {$2}, {$3};",
+        "ldmatrix.sync.aligned.m8n8.x4.shared.b8 {$0}, [$1 + $2 + 1];",
+        "wgmma.fence.sync.aligned;",
+    ],
+)
+def test_what_a_block_does_not_do_is_refused(text: str) -> None:
+    with pytest.raises(ptx.UnsupportedInstructionError):
+        ptx.translate(text, {f"${place}": (f"r[{place}]", 32) for place in range(4)}, in_block=True)

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int64_t kGrain = 4096;  // threads of a kernel that are worth a thread of the host
 constexpr unsigned kLooks = 64;   // at the same place: then a thread waits
+constexpr size_t kMostFurther = 1024;  // threads of the host; a card has fewer blocks at once for most kernels
 constexpr std::chrono::microseconds kPatience{50};
 
 // MORPH_SHUFFLE: the seed of an order of threads and blocks; 0: by number.
@@ -98,7 +99,7 @@ void Grid::end_with(std::exception_ptr error) {
 
 void Grid::begin_another() {
   std::lock_guard<std::mutex> lock(lock_);
-  if (next_ < blocks_) further_.emplace_back([this] { run_blocks(blocks_); });
+  if (next_ < blocks_ && further_.size() < kMostFurther) further_.emplace_back([this] { run_blocks(blocks_); });
 }
 
 // Another thread of the host may be about to write what is waited for: it is given some time first.
