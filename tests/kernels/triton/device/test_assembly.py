@@ -113,6 +113,6 @@ def multiplied(x, BLOCK: tl.constexpr):
 def test_what_is_not_translated_is_refused_by_its_instruction():
     x = torch.arange(8, dtype=torch.int64).cuda()
     with pytest.raises(
-        NotImplementedError, match=r"mma\.sync\.aligned.*\$1: this instruction is not translated"
+        NotImplementedError, match=r"mma\.sync\.aligned.*\$1: it is translated in CUDA C\+\+ only"
     ):
         multiplied[(1,)](x, BLOCK=8)
