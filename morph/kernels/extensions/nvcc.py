@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 from morph.base import private
 from morph.base.errors import MorphError
-from morph.kernels import ptx
 from morph.kernels.extensions import assembly
 from morph.kernels.extensions import options as nvcc_options
 from morph.kernels.extensions.options import Options
@@ -119,7 +118,7 @@ def _preprocess(
 
 
 def _includes() -> list[str]:
-    return [f"-I{folder}" for folder in (_home() / "include", INCLUDE, ptx.HEADERS)]
+    return [f"-I{folder}" for folder in (_home() / "include", INCLUDE)]
 
 
 def _dependencies(options: Options, target: str) -> list[str]:

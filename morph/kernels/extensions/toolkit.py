@@ -126,11 +126,12 @@ def _fill(toolkit: Toolkit, refusal: str) -> None:
 
 
 def _write_headers(folder: pathlib.Path) -> None:
-    for path in INCLUDE.rglob("*"):
-        if path.is_file():
-            target = folder / path.relative_to(INCLUDE)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _link(target, path)
+    for folder_of in (INCLUDE, ptx.HEADERS):
+        for path in folder_of.rglob("*"):
+            if path.is_file():
+                target = folder / path.relative_to(folder_of)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                _link(target, path)
     for own, names in headers.served().items():
         for name in names:
             _put(folder / name, f'#pragma once\n#include "{own}"\n')
