@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from morph.kernels.ptx.calls import DIRECTIONS, PREDICATE, SYMBOLS, Call, of_type, translates
+from morph.kernels.ptx.registers import Type
 
 INTEGER_DIRECTIONS = {
     "rni": "morph_ptx::kNearest",
@@ -10,6 +11,8 @@ INTEGER_DIRECTIONS = {
     "rmi": "morph_ptx::kDownward",
     "rpi": "morph_ptx::kUpward",
 }
+HALF = Type("b16", "uint16_t", 16)
+SMALL_PAIRS = {"e4m3x2": "4, 3", "e5m2x2": "5, 2"}
 RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 UNSIGNED_RELATIONS = {"lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
 OPPOSITES = {"equ": "!=", "neu": "==", "ltu": ">=", "leu": ">", "gtu": "<=", "geu": "<"}
@@ -61,6 +64,26 @@ def _relation(relation: str, x: str, y: str) -> str:
 
 @translates("cvt")
 def _converted(call: Call) -> str:
+    small = next((word for word in call.instruction.modifiers if word in SMALL_PAIRS), "")
+    return _of_small_pair(call, small) if small else _of_types(call)
+
+
+def _of_small_pair(call: Call, small: str) -> str:
+    """Return a conversion to two numbers of eight bits, which saturates, or from them."""
+    modifiers, format = call.instruction.modifiers, SMALL_PAIRS[small]
+    if modifiers[-1] == small:
+        call.only({"rn", small})
+        if call.type.name != "f16x2":
+            raise call.refusal("this conversion is not translated")
+        return f"morph_ptx::widened_pair<{format}>({call.sources(HALF)[0]})"
+    call.only({"rn", "satfinite", small})
+    if call.type.name not in ("f32", "f16x2") or "satfinite" not in call.words:
+        raise call.refusal("this conversion is not translated")
+    of = "float" if call.type.name == "f32" else "morph_ptx::f16"
+    return f"morph_ptx::narrowed_pair<{format}, {of}>({', '.join(call.sources())})"
+
+
+def _of_types(call: Call) -> str:
     to, source = call.types[0], call.types[-1]
     call.only({"ftz", "sat", *DIRECTIONS, *INTEGER_DIRECTIONS})
     if to.is_pair:

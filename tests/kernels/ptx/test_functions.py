@@ -9,6 +9,7 @@ import struct
 from collections.abc import Callable
 
 import pytest
+import torch
 
 from morph.kernels import ptx
 from tests.kernels.ptx.snippets import Library
@@ -58,6 +59,15 @@ OTHERS = [
     "neg.bf16x2 $0, $1;",
     "div.full.f32 $0, $1, $2;",
     "mov.u64 $0, %globaltimer;",
+    *(
+        text
+        for small in ("e4m3x2", "e5m2x2")
+        for text in (
+            f"cvt.rn.satfinite.{small}.f32 $0, $1, $2;",
+            f"cvt.rn.satfinite.{small}.f16x2 $0, $1;",
+            f"cvt.rn.f16x2.{small} $0, $1;",
+        )
+    ),
 ]
 
 
@@ -128,6 +138,27 @@ def test_two_numbers_in_a_register(library: Library) -> None:
     assert library.run("neg.bf16x2 $0, $1;", 0x40003F80) == 0xC000BF80
 
 
+@pytest.mark.parametrize(("small", "dtype"), [("e4m3x2", torch.float8_e4m3fn), ("e5m2x2", torch.float8_e5m2)])
+def test_two_numbers_of_eight_bits(library: Library, small: str, dtype: torch.dtype) -> None:
+    """Compared with torch, whose numbers of e5m2 are infinite where PTX's saturate."""
+    values = torch.cat(
+        [torch.randn(200, generator=torch.Generator().manual_seed(3)) * 300, torch.tensor(VALUES)]
+    )
+    most = torch.finfo(dtype).max
+    codes = values.clamp(-most, most).to(dtype).view(torch.uint8).tolist()
+    for value, code in zip(values.tolist(), codes, strict=True):
+        code = code if value == value else 0x7F
+        found = library.run(f"cvt.rn.satfinite.{small}.f32 $0, $1, $2;", bits(value), bits(1.0))
+        assert found >> 8 == code, value
+    halves = [int(each) for each in torch.arange(256).to(torch.uint8).view(dtype).half().view(torch.int16)]
+    for code, half in enumerate(halves):
+        both = library.run(f"cvt.rn.f16x2.{small} $0, $1;", code << 8 | 0x38)
+        if half & 0x7FFF <= 0x7C00:
+            assert both >> 16 == half & 0xFFFF, code
+            again = library.run(f"cvt.rn.satfinite.{small}.f16x2 $0, $1;", both)
+            assert again == code << 8 | 0x38 or half & 0x7FFF == 0x7C00, code
+
+
 def test_the_timer_goes_on(library: Library) -> None:
     first, second = (library.run("mov.u64 $0, %globaltimer;") for _ in range(2))
     assert 0 < first <= second
@@ -155,7 +186,7 @@ def test_the_timer_goes_on(library: Library) -> None:
         ("ld.shared.u32 $0, [$1];", "ld.shared.u32 .*: it is translated in CUDA C.. only"),
         ("ld.global.u32 $0, [$1 - 4];", "the address .* is not translated"),
         ("st.global.v2.u32 [$0], $1;", "2 registers are expected"),
-        ("cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;", "is not translated"),
+        ("cvt.rn.relu.satfinite.e4m3x2.f32 $0, $1, $2;", ".relu is not translated"),
         ("setmaxnreg.inc.sync.aligned.u32 240;", "this instruction is not translated"),
     ],
 )
