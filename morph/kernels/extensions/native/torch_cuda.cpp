@@ -124,3 +124,5 @@ bool canDeviceAccessPeer(c10::DeviceIndex index, c10::DeviceIndex peer) { return
 c10::Allocator* getCUDADeviceAllocator() { return c10::GetAllocator(c10::DeviceType::CUDA); }
 
 }  // namespace at::cuda
+
+#include "stable/shim.cpp"

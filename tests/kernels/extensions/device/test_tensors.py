@@ -1,6 +1,7 @@
 """An extension with torch's headers for CUDA: its tensors are CUDA's, and its errors torch's."""
 
 import ctypes
+import pathlib
 
 import pytest
 import torch
@@ -8,6 +9,8 @@ import torch
 from tests.kernels.extensions.device.corpus import captured, cuda, library
 
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+
+INCLUDE = pathlib.Path(torch.__file__).parent / "include" / "torch"
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -118,3 +121,15 @@ def test_a_captured_stream_says_so():
         x.add_(1)  # torch warns of an empty graph
         assert status() == 1
     assert status() == 0
+
+
+@pytest.mark.skipif(
+    not (INCLUDE / "csrc" / "stable" / "accelerator.h").exists(), reason="torch has no such headers"
+)
+def test_an_extension_of_torchs_stable_interface():
+    library("stable")
+    values = torch.arange(70.0, device="cuda:1")
+    with torch.cuda.stream(torch.cuda.Stream(1)):
+        result = torch.ops.morph_stable.twice(values)
+    assert result.device == values.device
+    assert torch.equal(result, values * 2)
