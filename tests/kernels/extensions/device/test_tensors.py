@@ -9,7 +9,6 @@ import torch
 from tests.kernels.extensions.device.corpus import captured, cuda, library
 
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
-
 INCLUDE = pathlib.Path(torch.__file__).parent / "include" / "torch"
 
 
