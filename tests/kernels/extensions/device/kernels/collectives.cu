@@ -1,5 +1,7 @@
 // A subset of CUB.
 #include <cub/cub.cuh>
+#include <cuda/std/functional>
+#include <cuda/std/limits>
 #include <cuda_runtime.h>
 
 template <int THREADS, int ITEMS>
@@ -43,8 +45,11 @@ __global__ void most(const int* in, int* out) {
   } storage;
   storage.behind[threadIdx.x] = 1 << 30;
   __syncthreads();
-  int whole = Reduce(storage.reduce).Reduce(in[threadIdx.x], cub::Max(), 64);
-  if (threadIdx.x == 0) *out = whole;
+  int whole = Reduce(storage.reduce).Reduce(in[threadIdx.x], cuda::maximum<>{}, 64);
+  if (threadIdx.x == 0) out[0] = whole;
+  __syncthreads();
+  whole = Reduce(storage.reduce).Reduce(in[threadIdx.x], cuda::std::plus<>{});
+  if (threadIdx.x == 0) out[1] = whole, out[2] = cuda::std::numeric_limits<int>::max();
 }
 
 static_assert(sizeof(cub::BlockLoad<float, 128, 4>::TempStorage) % sizeof(float4) == 0);
