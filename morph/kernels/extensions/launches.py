@@ -12,6 +12,7 @@ _END = re.compile(r">\s*>\s*>\s*(?=\()")
 _CALLED = re.compile(r"(?<!\w)(\w+)\s*\(")
 _NO_KERNELS = ("__launch_bounds__", "__attribute__", "__cluster_dims__", "alignas")
 _ADDRESS = r"\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)\s*&?\s*(?=(?P<name>\w+)\s*[<,;)}\]])"
+_LINE = re.compile(r"\n(?:#[^\n]*\n)*")
 _NULL = {"0", "NULL", "__null"}
 
 
@@ -54,7 +55,8 @@ def _translate(source: Source, edits: Edits, start: int, end: int) -> None:
     body = f"[&](auto&&... morph_given) {{ {kernel}(morph_given...); }}"
     comma = ", " if any(source.code[slice(*each)].strip() for each in arguments) else ""
     head = f"::morph_cuda::launch(::morph_cuda::Configuration({how}), {body}{comma}"
-    edits.replace(first, closing.end() + 1, head.replace("\n", " "))
+    # a macro in its arguments makes the preprocessor begin a line anew
+    edits.replace(first, closing.end() + 1, _LINE.sub(" ", head))
     for argument in arguments:
         if source.code[slice(*argument)].strip() in _NULL:
             edits.replace(*argument, "::morph_cuda::Zero{}")

@@ -81,6 +81,13 @@ def test_a_header_that_is_not_served_is_refused_by_name(nvcc, tmp_path, header):
     assert f"morph: {header}: the software device has no " in said
 
 
+def test_a_launch_by_macros_of_a_systems_header(nvcc, tmp_path):
+    """The preprocessor begins a line anew after each of them; torch names the toolkit's headers so."""
+    source = KERNEL % "out[0] = 1;" + "void run(int* out) {\n  dim3 gridDim, blockDim;\n"
+    source += "  kernel<<<gridDim, blockDim, 0,\n    nullptr>>>(out);\n}\n"
+    assert compile_source(nvcc, tmp_path, source, "-isystem", str(nvcc.parents[1] / "include")) == (0, "")
+
+
 def test_assembly_of_the_host_is_left_to_the_hosts_compiler(nvcc, tmp_path):
     source = '__asm__(".symver powf,powf@GLIBC_2.2.5");\nvoid pause() { asm volatile("pause"); }\n'
     assert compile_source(nvcc, tmp_path, source) == (0, "")

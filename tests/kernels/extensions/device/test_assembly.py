@@ -52,6 +52,12 @@ def test_a_copy_is_made_when_it_is_waited_for():
     assert torch.equal(out, values.flip(1))
 
 
+def test_shifts_of_two_words_by_function_and_by_instruction():
+    words, same = torch.tensor([0x12345678, -0x70000001], device="cuda", dtype=torch.int32), integers(40)
+    call("assembly", "launch_shifted", words, same)
+    assert same.tolist() == [1] * 40
+
+
 def test_lanes_of_a_warp():
     values = torch.arange(32, device="cuda", dtype=torch.int32) * 7 % 23
     out = integers(6, 32)

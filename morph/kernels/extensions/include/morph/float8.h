@@ -100,6 +100,8 @@ inline __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t x, __nv_fp8_i
               __nv_fp8x4_storage_t(morph_cuda::fp8_pair_of(x.z, x.w, __NV_SATFINITE, KIND)) << 16) {}                      \
     explicit __nv_fp8x4_##NAME(__half2 low, __half2 high)                                                                  \
         : __x(__nv_fp8x2_##NAME(low).__x | __nv_fp8x4_storage_t(__nv_fp8x2_##NAME(high).__x) << 16) {}                     \
+    explicit __nv_fp8x4_##NAME(__nv_bfloat162 low, __nv_bfloat162 high)                                                    \
+        : __x(__nv_fp8x2_##NAME(low).__x | __nv_fp8x4_storage_t(__nv_fp8x2_##NAME(high).__x) << 16) {}                     \
     explicit operator float4() const {                                                                                     \
       return make_float4(morph_cuda::fp8_value(__x & 255, KIND), morph_cuda::fp8_value(__x >> 8 & 255, KIND),              \
                          morph_cuda::fp8_value(__x >> 16 & 255, KIND), morph_cuda::fp8_value(__x >> 24, KIND));            \

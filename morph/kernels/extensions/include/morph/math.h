@@ -149,6 +149,13 @@ inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned by) {
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
   return unsigned((uint64_t(high) << 32 | low) >> (by & 31));
 }
+// By at most 32.
+inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned by) {
+  return by < 32 ? __funnelshift_l(low, high, by) : low;
+}
+inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned by) {
+  return by < 32 ? __funnelshift_r(low, high, by) : high;
+}
 inline int __dp4a(int a, int b, int sum) {
   for (int i = 0; i < 4; i++) sum += int(int8_t(a >> 8 * i)) * int(int8_t(b >> 8 * i));
   return sum;

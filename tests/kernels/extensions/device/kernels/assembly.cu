@@ -87,6 +87,14 @@ __global__ void late(const float4* in, float4* out) {
   out[64 + threadIdx.x] = tile[63 - threadIdx.x];
 }
 
+__global__ void shifted(const unsigned* in, int* same) {
+  unsigned low = in[0], high = in[1], by = threadIdx.x, left, right;
+  asm("shf.l.clamp.b32 %0, %2, %3, %4; shf.r.clamp.b32 %1, %2, %3, %4;"
+      : "=r"(left), "=r"(right)
+      : "r"(low), "r"(high), "r"(by));
+  same[by] = left == __funnelshift_lc(low, high, by) && right == __funnelshift_rc(low, high, by);
+}
+
 __global__ void warps(const int* in, int* out) {
   int v = in[threadIdx.x], n = 32, result, inside;
   for (int i = 0; i < 1; i++) {
@@ -141,6 +149,7 @@ void launch_places(int* out) { kernels::places<<<2, 64>>>(out); }
 void launch_vectors(const float* in, float* out, int n) { kernels::vectors<<<1, 8>>>(in, out, n); }
 void launch_copied(const float* in, float* out, int rounds) { kernels::copied<<<1, 64, 64 * 16>>>(in, out, rounds); }
 void launch_late(const float4* in, float4* out) { kernels::late<<<2, 64>>>(in, out); }
+void launch_shifted(const unsigned* in, int* same) { kernels::shifted<<<1, 40>>>(in, same); }
 void launch_warps(const int* in, int* out) { kernels::warps<<<1, 32>>>(in, out); }
 void launch_halves(const int* in, int* out) { kernels::halves<<<2, 128>>>(in, out); }
 void launch_atomics(int* counts, float* sums, void* halves) {
