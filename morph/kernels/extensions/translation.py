@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from morph.kernels.extensions import assembly, casts, launches, refusals
+from morph.kernels.extensions import assembly, builtins, casts, launches, refusals
 from morph.kernels.extensions.source import LEFT_OUT, Edits, Source, outside_literals
 
 _BARRIER = (
@@ -60,11 +60,12 @@ def translate(text: str) -> str:
 def _in_source(code: str) -> str:
     for word, replacement in _WORDS.items():
         code = re.sub(word, replacement, code)
-    return code
+    return builtins.translate(code)
 
 
 def _in_header(code: str) -> str:
-    return _HEADER_WORDS.sub(lambda word: _FAILURE if word[0] == "__assert_fail" else "", code)
+    code = _HEADER_WORDS.sub(lambda word: _FAILURE if word[0] == "__assert_fail" else "", code)
+    return builtins.NAME.sub(lambda match: builtins.place(match[0]), code)
 
 
 def _refuse(source: Source) -> None:

@@ -80,8 +80,8 @@ void let_others_on() { Block::of_this_thread().let_others_on(); }
 void* dynamic_shared() { return Block::of_this_thread().dynamic_shared(); }
 
 void fail(const char* what, const char* file, unsigned line, const char* function) {
-  std::string where = c10::str(file, ":", line, " (", function, "), block [", blockIdx.x, ",", blockIdx.y, ",", blockIdx.z,
-                               "], thread [", threadIdx.x, ",", threadIdx.y, ",", threadIdx.z, "]");
+  std::string where = c10::str(file, ":", line, " (", function, "), block [", place.block.x, ",", place.block.y, ",", place.block.z,
+                               "], thread [", place.thread.x, ",", place.thread.y, ",", place.thread.z, "]");
   Block& block = Block::of_this_thread();
   if (!block.is_running()) throw std::runtime_error(c10::str(what, " at ", where));
   c10::SourceLocation here{function, file, line};

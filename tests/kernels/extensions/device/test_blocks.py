@@ -37,6 +37,12 @@ def test_places_of_threads_in_three_dimensions():
     assert torch.equal(out.cpu(), (blocks * 1000 + threads).int())
 
 
+def test_variables_with_names_of_built_in_ones():
+    out = torch.zeros(12, device="cuda", dtype=torch.int32)
+    call("blocks", "launch_named", out)
+    assert out.tolist() == [3107 + 10 * thread for thread in range(4)] * 3
+
+
 def test_constants_and_variables_of_the_device():
     values, out = cuda(32), torch.empty(32, device="cuda")
     weights = torch.tensor([1.0, 2.0, 3.0, 4.0])

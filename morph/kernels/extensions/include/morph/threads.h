@@ -101,10 +101,6 @@ inline T reduced(unsigned mask, const T& mine, F f) {
 
 }  // namespace morph_cuda
 
-#define threadIdx (::morph_cuda::place.thread)
-#define blockIdx (::morph_cuda::place.block)
-#define blockDim (::morph_cuda::place.block_size)
-#define gridDim (::morph_cuda::place.grid_size)
 static constexpr int warpSize = 32;
 
 inline void __syncthreads() { morph_cuda::wait_for_block(); }

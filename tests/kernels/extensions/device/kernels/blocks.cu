@@ -85,7 +85,25 @@ __global__ void counted(const int* in, int* out) {
 
 #define LAUNCH(KERNEL, ...) KERNEL<<<dim3(2), 64>>>(__VA_ARGS__)
 
+// Names of built-in variables that a program gives to its own.
+struct Shape {
+  dim3 gridDim, blockDim;
+  explicit Shape(dim3 blocks) : gridDim(blocks), blockDim(8) {}
+};
+__device__ int sum_of(int gridDim, const dim3& blockDim) { return gridDim * 1000 + int(blockDim.x); }
+__global__ void named(int* out, int gridDim) {
+  int place = blockIdx.x * blockDim.x + threadIdx.x;
+  auto other = [=](dim3 threadIdx) { return int(threadIdx.x); };
+  out[place] = sum_of(gridDim, dim3(7)) + 10 * int(threadIdx.x) + other(dim3(100));
+}
+
 extern "C" {
+void launch_named(int* out) {
+  Shape shape(dim3(3));
+  dim3 gridDim(shape.gridDim), blockDim = shape.blockDim;
+  blockDim.x = 4;
+  named<<<gridDim, blockDim>>>(out, int(gridDim.x));
+}
 void launch_reverse(const float* in, float* out) { LAUNCH(reverse_static<64>, in, out); }
 void launch_sum(const float* in, float* out, int n, int blocks, int threads) {
   sum_dynamic<<<blocks, threads, threads * sizeof(float), 0>>>(in, out, n);
