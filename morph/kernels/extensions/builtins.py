@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-PLACES = {"threadIdx": "thread", "blockIdx": "block", "blockDim": "block_size", "gridDim": "grid_size"}
-NAME = re.compile(rf"(?<![\w.])(?<!->)(?<!\w::)(?:{'|'.join(PLACES)})(?!\w)")
+_PLACES = {"threadIdx": "thread", "blockIdx": "block", "blockDim": "block_size", "gridDim": "grid_size"}
+_NAME = re.compile(rf"(?<![\w.])(?<!->)(?<!\w::)(?:{'|'.join(_PLACES)})(?!\w)")
 _TYPE = re.compile(r"(?P<word>\w+|>)\s*[&*]?\s*$")
 _KEYWORDS = {"return", "case", "else", "do", "in", "throw", "sizeof", "new", "delete", "goto", "co_return"}
 _LIST = re.compile(
@@ -24,19 +24,14 @@ def translate(code: str) -> str:
 
     def named(match: re.Match[str]) -> str:
         is_own = any(name == match[0] and start <= match.start() < end for name, start, end in own)
-        return match[0] if is_own else place(match[0])
+        return match[0] if is_own else f"::morph_cuda::place.{_PLACES[match[0]]}"
 
-    return NAME.sub(named, code)
-
-
-def place(name: str) -> str:
-    """Return what a built-in variable is in C++."""
-    return f"::morph_cuda::place.{PLACES[name]}"
+    return _NAME.sub(named, code)
 
 
 def _declarations(code: str) -> Iterator[re.Match[str]]:
     """Yield where a variable or a parameter gets such a name: after a type, and before no member."""
-    for match in NAME.finditer(code):
+    for match in _NAME.finditer(code):
         rest = code[match.end() : match.end() + 80].lstrip()
         before = code[max(0, match.start() - 400) : match.start()]
         type = _TYPE.search(before)

@@ -65,7 +65,7 @@ def _in_source(code: str) -> str:
 
 def _in_header(code: str) -> str:
     code = _HEADER_WORDS.sub(lambda word: _FAILURE if word[0] == "__assert_fail" else "", code)
-    return builtins.NAME.sub(lambda match: builtins.place(match[0]), code)
+    return builtins.translate(code)
 
 
 def _refuse(source: Source) -> None:

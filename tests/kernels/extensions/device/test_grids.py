@@ -4,7 +4,7 @@ import torch
 
 from tests.kernels.extensions.device.corpus import call
 
-TOO_LARGE = 720  # cudaErrorCooperativeLaunchTooLarge
+NOT_SUPPORTED, TOO_LARGE = 801, 720  # cudaErrorNotSupported, cudaErrorCooperativeLaunchTooLarge
 
 
 def integers(*shape):
@@ -18,6 +18,14 @@ def test_a_barrier_of_the_grid():
     for _ in range(5):
         expected = expected.roll(-1) + expected.roll(1)
     assert torch.equal(out.cpu(), expected)
+
+
+def test_a_launch_by_its_configuration():
+    values, out = torch.arange(4 * 32, device="cuda", dtype=torch.int32), integers(4 * 32)
+    expected = values.roll(-1) + values.roll(1)
+    assert call("grids", "launch_rounds_by_configuration", values, out, 1, 4, 1) == 0
+    assert torch.equal(out, expected)
+    assert call("grids", "launch_rounds_by_configuration", values, out, 1, 4, 2) == NOT_SUPPORTED
 
 
 def test_more_blocks_than_live_at_once_are_refused():

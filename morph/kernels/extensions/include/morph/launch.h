@@ -90,6 +90,53 @@ inline cudaError_t cudaLaunchCooperativeKernel(Kernel kernel, dim3 grid, dim3 bl
   return cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
 }
 
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeAccessPolicyWindow = 1,
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+  cudaLaunchAttributePriority = 8,
+};
+union cudaLaunchAttributeValue {
+  char pad[64];
+  int cooperative, programmaticStreamSerializationAllowed, priority;
+  struct {
+    unsigned x, y, z;
+  } clusterDim;
+};
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+
+// There are no clusters of blocks; what only makes a launch begin sooner changes nothing.
+template <class... P, class... A>
+inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(P...), A&&... arguments) {
+  bool is_cooperative = false;
+  for (unsigned i = 0; i < config->numAttrs; i++) {
+    const cudaLaunchAttributeValue& value = config->attrs[i].val;
+    if (config->attrs[i].id == cudaLaunchAttributeCooperative) is_cooperative = value.cooperative;
+    bool is_cluster = config->attrs[i].id == cudaLaunchAttributeClusterDimension;
+    if (is_cluster && value.clusterDim.x * value.clusterDim.y * value.clusterDim.z > 1) return cudaErrorNotSupported;
+  }
+  std::tuple<std::decay_t<P>...> values(std::forward<A>(arguments)...);
+  void* addresses[sizeof...(P) + 1] = {};
+  std::apply([&](auto&... each) { size_t i = 0; ((addresses[i++] = const_cast<void*>(static_cast<const void*>(&each))), ...); }, values);
+  auto launch = [&](auto function) {
+    return function(kernel, config->gridDim, config->blockDim, addresses, config->dynamicSmemBytes, config->stream);
+  };
+  if (is_cooperative) return launch([](auto... all) { return cudaLaunchCooperativeKernel(all...); });
+  return launch([](auto... all) { return cudaLaunchKernel(all...); });
+}
+
 namespace morph_cuda {
 
 // What a kernel's address is launched with, since the address alone does not tell its parameters.

@@ -45,19 +45,20 @@ __global__ void locked(int* lock, int* flag, int* sum) {
   }
 }
 
-__global__ void fails(int* lock) {
-  if (blockIdx.x == 1) __trap();
-  while (atomicAdd(lock, 0) == 0) {}
-}
-
 extern "C" {
 int launch_rounds(int* from, int* to, int count, int blocks) {
   void* arguments[] = {&from, &to, &count};
   return cudaLaunchCooperativeKernel((void*)rounds, dim3(blocks), dim3(32), arguments, 0, nullptr);
 }
-void launch_rounds_alone(int* from, int* to) { rounds<<<2, 32>>>(from, to, 1); }
+int launch_rounds_by_configuration(int* from, int* to, int count, int blocks, int cluster) {
+  cudaLaunchAttribute attributes[2];
+  attributes[0].id = cudaLaunchAttributeCooperative, attributes[0].val.cooperative = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim.x = cluster, attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = blocks, config.blockDim = dim3(32), config.attrs = attributes, config.numAttrs = 2;
+  return cudaLaunchKernelEx(&config, rounds, from, to, count);
+}
 void launch_chained(int* lock, int* out) { chained<<<12, 64>>>(lock, out); }
 void launch_locked(int* lock, int* flag, int* sum) { locked<<<6, 128>>>(lock, flag, sum); }
-void launch_failing(int* lock) { fails<<<2, 32>>>(lock); }
-int last_error() { return cudaGetLastError(); }
 }
