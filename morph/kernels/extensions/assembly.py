@@ -84,9 +84,12 @@ class Assembly:
     def _operand(self, place: re.Match[str]) -> str:
         if place["percent"]:
             return "%"
+        if place["number"]:
+            return f"${place['number']}"
         names = [each.name for each in self.operands]
-        number = int(place["number"]) if place["number"] else names.index(place["name"])
-        return f"${number}"
+        if place["name"] not in names:
+            raise AssemblyError(f"there is no operand {place['name']}")
+        return f"${names.index(place['name'])}"
 
 
 def is_in(source: Source) -> bool:

@@ -14,6 +14,7 @@ KERNEL = "#include <cuda_runtime.h>\n__global__ void kernel(int* out) {\n  %s\n}
 REFUSED = {
     'asm("add.cc.u32 %0, %0, 1;" : "+r"(out[0]));': "inline PTX (add.cc.u32 $0, $0, 1: .cc is",
     'asm("mov.u32 %0, 1;" : "=x"(out[0]));': 'inline PTX (the operand "=x"(out[0]) is not understood',
+    'asm("mov.u32 %[x], 1;" : [y] "=r"(out[0]));': "inline PTX (there is no operand x)",
     "asm volatile(TEXT);": "inline PTX (its text is not made of string literals alone)",
     "kernel<<<1, 1>>>(out);": "dynamic parallelism",
     "out[0] = tex1Dfetch<int>(0, 1);": "textures",
