@@ -90,6 +90,20 @@ def test_sums_in_half_precision():
     assert torch.equal(result_of(halves), (left.double() @ right.double().T).half())
 
 
+def test_numbers_of_eight_bits():
+    left, right = drawn(16, 32).to(torch.float8_e4m3fn), drawn(8, 32).to(torch.float8_e5m2)
+    sums = torch.zeros(32, 4, device="cuda")
+    pair = (fragments(each.view(torch.uint8), 8) for each in (left, right))
+    call("matrices", "launch_fragments", 7, *map(torch.Tensor.cuda, pair), sums)
+    assert torch.equal(result_of(sums), (left.double() @ right.double().T).float())
+
+
+def test_matrices_back_into_shared_memory():
+    values, out = cuda(2, 8, 8, dtype=torch.float16), torch.empty(2, 8, 8, device="cuda", dtype=torch.float16)
+    call("matrices", "launch_stored", values, out)
+    assert torch.equal(out, torch.stack([values[0], values[1].T]))
+
+
 def test_double_precision():
     left, right = drawn(8, 4).double(), drawn(8, 4).double()
     sums = torch.zeros(32, 2, device="cuda", dtype=torch.float64)

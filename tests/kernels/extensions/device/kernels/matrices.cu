@@ -56,17 +56,33 @@ KERNEL(tf32, LARGE("m16n8k8", "f32.tf32.tf32.f32"), FOUR, ALL_OF_LARGE)
 KERNEL(int8, LARGE("m16n8k32", "s32.s8.s8.s32"), FOUR, ALL_OF_LARGE)
 KERNEL(mixed8, SMALL("m16n8k16", "s32.u8.s8.s32"), FOUR, ALL_OF_SMALL)
 KERNEL(int4, LARGE("m16n8k64", "s32.s4.s4.s32"), FOUR, ALL_OF_LARGE)
+KERNEL(float8, LARGE("m16n8k32", "f32.e4m3.e5m2.f32"), FOUR, ALL_OF_LARGE)
 KERNEL(float16, "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};",
        HALF, ALL_OF_LARGE)
 
 using Kernel = void (*)(const unsigned*, const unsigned*, unsigned*);
-const Kernel kernels[] = {bfloat16, bfloat16_small, tf32, int8, mixed8, int4, float16};
+const Kernel kernels[] = {bfloat16, bfloat16_small, tf32, int8, mixed8, int4, float16, float8};
 
 __global__ void doubles(const double* a, const double* b, double* c) {
   double* mine = c + threadIdx.x * 2;
   asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
                : "+d"(mine[0]), "+d"(mine[1])
                : "d"(a[threadIdx.x]), "d"(b[threadIdx.x]));
+}
+
+// Two matrices of 8 by 8 out of shared memory and back, the second turned around.
+__global__ void stored(const __half* in, __half* out) {
+  __shared__ __half from[2][8][8], to[2][8][8];
+  int lane = threadIdx.x;
+  unsigned x, y;
+  for (int i = lane; i < 128; i += 32) from[i / 64][i / 8 % 8][i % 8] = in[i];
+  __syncwarp();
+  unsigned source = address(&from[lane / 8 % 2][lane % 8][0]), target = address(&to[lane / 8 % 2][lane % 8][0]);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(x), "=r"(y) : "r"(source));
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(target), "r"(x));
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(address(&to[1][lane % 8][0])), "r"(y));
+  __syncwarp();
+  for (int i = lane; i < 128; i += 32) out[i] = to[i / 64][i / 8 % 8][i % 8];
 }
 
 // By the functions of wmma: A row by row, B and the result in both orders, half of the sum added.
@@ -97,6 +113,7 @@ void launch_wmma(int which, const void* a, const void* b, void* out) {
   if (which == 1) fragments_of<__half, __half, 8, 32, 16><<<1, 32>>>(half(a), half(b), static_cast<__half*>(out));
   if (which == 2) fragments_of<signed char, int, 32, 8, 16><<<1, 32>>>(byte(a), byte(b), static_cast<int*>(out));
 }
+void launch_stored(const __half* in, __half* out) { stored<<<1, 32>>>(in, out); }
 void launch_halves(const __half* a, const __half* b, float* out) { halves<<<1, 32>>>(a, b, out); }
 void launch_fragments(int which, const unsigned* a, const unsigned* b, unsigned* c) { kernels[which]<<<1, 32>>>(a, b, c); }
 void launch_doubles(const double* a, const double* b, double* c) { doubles<<<1, 32>>>(a, b, c); }
