@@ -18,8 +18,7 @@ _NOT_NEWLINE = re.compile(r"[^\n]")
 # headers without kernels, which are most of a source
 _HOSTS = re.compile(
     r"^/usr/|/torch/include/(?!.*\.cuh$)|/pybind11/|/include/python3"
-    # morph's own, and the toolkit's links to them
-    r"|/extensions/include/|/ptx/headers/|/cuda-[0-9a-f]{20}/include/"
+    r"|/extensions/include/|/cuda-[0-9a-f]{20}/include/"  # morph's own, and the toolkit's links to them
 )
 _NOT_THE_USERS = re.compile(rf"{_HOSTS.pattern}|/torch/include/|^<")
 

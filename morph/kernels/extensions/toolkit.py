@@ -126,10 +126,10 @@ def _fill(toolkit: Toolkit, refusal: str) -> None:
 
 
 def _write_headers(folder: pathlib.Path) -> None:
-    for folder_of in (INCLUDE, ptx.HEADERS):
-        for path in folder_of.rglob("*"):
+    for own_headers in (INCLUDE, ptx.HEADERS):
+        for path in own_headers.rglob("*"):
             if path.is_file():
-                target = folder / path.relative_to(folder_of)
+                target = folder / path.relative_to(own_headers)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 _link(target, path)
     for own, names in headers.served().items():

@@ -137,7 +137,9 @@ class Translation:
         constant = immediate(operand, type)
         if constant is not None:
             return constant
-        variable, _ = self._register(operand)
+        variable, own = self._register(operand)
+        if (own.width == 1) != (type.width == 1):
+            raise UnsupportedInstructionError(operand, "a predicate is no number")
         return f"{type.register}({variable})"
 
     def _packed(self, operands: tuple[str, ...], type: Type) -> str:

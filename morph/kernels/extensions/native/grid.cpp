@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kGrain = 4096;  // threads of a kernel that are worth a thread of the host
 constexpr unsigned kLooks = 64;   // at the same place: then a thread waits
-constexpr size_t kMostFurther = 1024;  // threads of the host; a card has fewer blocks at once for most kernels
+constexpr size_t kMostFurther = 1024;  // threads of the host
 constexpr std::chrono::microseconds kPatience{50};
 
 // MORPH_SHUFFLE: the seed of an order of threads and blocks; 0: by number.
@@ -59,10 +59,6 @@ Grid::Grid(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* cl
   if (shuffle_) order_ = shuffled_blocks(blocks_, shuffle_);
 }
 
-Grid::~Grid() {
-  for (std::thread& each : further_) each.join();
-}
-
 void Grid::run() {
   int64_t grain = std::max<int64_t>(1, kGrain / (int64_t(block_.x) * block_.y * block_.z));
   at::parallel_for(0, blocks_, grain, [&](int64_t from, int64_t to) { run_blocks(to - from); });
@@ -82,8 +78,8 @@ void Grid::run_blocks(int64_t most) {
   PlaceKept kept;
   Grid* before = std::exchange(current, this);
   Block& turns = Block::of_this_thread();
-  turns.prepare(grid_, block_, shared_, thread_, closure_, shuffle_);
   try {
+    turns.prepare(grid_, block_, shared_, thread_, closure_, shuffle_);
     for (int64_t i; most-- > 0 && !failed_ && (i = next_++) < blocks_; steps_++) turns.run(order_.empty() ? i : order_[size_t(i)]);
   } catch (...) {
     end_with(std::current_exception());
@@ -99,7 +95,8 @@ void Grid::end_with(std::exception_ptr error) {
 
 void Grid::begin_another() {
   std::lock_guard<std::mutex> lock(lock_);
-  if (next_ < blocks_ && further_.size() < kMostFurther) further_.emplace_back([this] { run_blocks(blocks_); });
+  bool may = cooperative_ || further_.size() < kMostFurther;  // all blocks of a cooperative launch live at once
+  if (may && next_ < blocks_) further_.emplace_back([this] { run_blocks(blocks_); });
 }
 
 // Another thread of the host may be about to write what is waited for: it is given some time first.

@@ -17,7 +17,6 @@ namespace morph_cuda {
 class Grid {
  public:
   Grid(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* closure);
-  ~Grid();
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
 

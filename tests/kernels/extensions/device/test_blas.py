@@ -197,6 +197,17 @@ def test_a_product_and_what_follows_by_cublaslt(dtype, epilogue):
     torch.testing.assert_close(whole.cpu(), expected)
 
 
+@pytest.mark.parametrize(("epilogue", "pointers"), [(130, 0), (8, 0), (1, 2)])
+def test_what_cublaslt_does_besides_is_not_supported(epilogue, pointers):
+    numbers, factors = torch.ones(4, 4, device="cuda"), torch.ones(2)
+    status = call(
+        *("blas", "multiply_lt", 0, 0, 68, 0, 4, 4, 4, factors, numbers, numbers, factors, numbers),
+        *(epilogue, numbers, pointers),
+    )
+    assert status == NOT_SUPPORTED
+    assert torch.equal(numbers, torch.ones(4, 4, device="cuda"))
+
+
 def test_whole_numbers_with_a_factor_for_each_row_by_cublaslt():
     left, right = (torch.randint(-9, 9, (rows, 32), dtype=torch.int8) for rows in (4, 8))
     factors, out = torch.rand(4).cuda(), torch.zeros(4, 8, dtype=torch.int8, device="cuda")

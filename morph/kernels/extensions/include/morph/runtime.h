@@ -207,7 +207,7 @@ inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, F) {
 }
 template <class F>
 inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, size_t shared) {
-  int by_threads = threads > 0 ? 2048 / threads : 0;
+  int by_threads = threads > 64 ? 2048 / threads : threads > 0 ? 32 : 0;  // a multiprocessor has 32 blocks at most
   int by_memory = shared ? int(morph_cuda::kMostShared / shared) : by_threads;
   *blocks = by_threads < by_memory ? by_threads : by_memory;
   return cudaSuccess;

@@ -76,11 +76,18 @@ void multiply(const morph_cublasLtDesc& desc, const at::Tensor& a, const at::Ten
     if (!factor.eq(0).item<bool>()) sum = sum.add(c.to(numbers).mul(factor));
   }
   sum = after(desc, sum, d.scalar_type());
+  TORCH_CHECK(sum.sizes() == d.sizes(), "cublasLtMatmul: the result is ", sum.sizes(), ", and D has ", d.sizes());
   bool is_byte = d.scalar_type() == c10::kChar;
   d.copy_(is_byte ? sum.round().clamp(-128, 127) : d.scalar_type() == c10::kInt ? sum.to(c10::kLong) : sum);
 }
 
-bool is_known(const morph_cublasLtLayout& layout) { return torchs(layout.type) != c10::ScalarType::Undefined; }
+bool is_served(cudaDataType type) { return torchs(type) != c10::ScalarType::Undefined; }
+bool is_served(const morph_cublasLtLayout& layout) { return is_served(layout.type) && layout.order <= CUBLASLT_ORDER_ROW; }
+bool is_served(const morph_cublasLtDesc& desc) {
+  int epilogue = desc.epilogue;
+  bool follows = epilogue == CUBLASLT_EPILOGUE_DEFAULT || (epilogue & ~(kRelu | kBias | kGelu)) == 0;
+  return is_served(desc.scale) && follows && desc.pointers != CUBLASLT_POINTER_MODE_DEVICE_VECTOR;
+}
 
 }  // namespace
 }  // namespace morph_cuda::blas
@@ -151,9 +158,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                               const void* c, cublasLtMatrixLayout_t layout_c, void* d, cublasLtMatrixLayout_t layout_d,
                               const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream) {
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
-  if (!(is_known(*layout_a) && is_known(*layout_b) && is_known(*layout_c) && is_known(*layout_d))) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!(desc && layout_a && layout_b && layout_c && layout_d)) return CUBLAS_STATUS_INVALID_VALUE;
+  for (auto layout : {layout_a, layout_b, layout_c, layout_d})
+    if (!is_served(*layout)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!is_served(*desc)) return CUBLAS_STATUS_NOT_SUPPORTED;
   cublasContext on{stream};
-  return answered(&on, desc && alpha && a && b && d, [&] {
+  return answered(&on, alpha && a && b && d, [&] {
     multiply(*desc, matrices(a, *layout_a), matrices(b, *layout_b), alpha, beta, matrices(c, *layout_c), matrices(d, *layout_d));
   });
 }
