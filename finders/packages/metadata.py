@@ -43,6 +43,11 @@ def _class_for(library: Any) -> Any:
             self._package = package
             self._distribution = name
 
+        @property
+        def name(self) -> str:
+            """The distribution's name, which the base class would parse its metadata for."""
+            return self._distribution
+
         def read_text(self, filename: str) -> str | None:
             """Return the text of a metadata file, or None if there is no such file."""
             writer = _FILES.get(filename)

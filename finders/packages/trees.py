@@ -120,9 +120,8 @@ class Trees:
         library = sys.modules[type(context).__module__]
         packages = (each for each in dict.fromkeys(self._packages.values()) if policy.serves(each.name))
         for package in packages:
-            for name in package.distributions:
-                if self._is_asked_for(package, name, context.name):
-                    yield distribution(package, name, library)
+            for name in self._asked_for(package, context.name):
+                yield distribution(package, name, library)
 
     def take_over(self, name: str) -> None:
         """Remove the imported module ``name`` if its package cannot load; ``restore`` puts it back."""
@@ -154,10 +153,12 @@ class Trees:
                 self._replaced[name] = replaced
             sys.modules[name] = module
 
-    def _is_asked_for(self, package: Package, name: str, asked: str | None) -> bool:
-        if asked is None:
-            return self._decisions.likely(package)
-        return normalized(asked) == normalized(name) and self._decisions.serves(package)
+    def _asked_for(self, package: Package, asked: str | None) -> Sequence[str]:
+        """Return the names of the distributions of ``package`` that are asked for, if it is served."""
+        if asked is None:  # all: the installed one is looked for once, not for each name
+            return package.distributions if self._decisions.likely(package) else ()
+        wanted = [name for name in package.distributions if normalized(name) == normalized(asked)]
+        return wanted if wanted and self._decisions.serves(package) else ()
 
     def _top_level_spec(self, name: str) -> ModuleSpec:
         file = folders.top_level(name)

@@ -207,3 +207,22 @@ def test_every_top_level_module_comes_with_one_package() -> None:
     assert sorted(owned) == sorted(folders.names())
     assert all(pathlib.Path(folders.top_level(name)).is_file() for name in owned)
     assert all(package.distributions for package in trees)
+
+
+def test_a_list_of_all_distributions_looks_for_each_package_once(checkout: Checkout) -> None:
+    checkout.run(
+        """
+        import importlib.metadata, sys
+        asked = []
+
+        class Last:
+            @staticmethod
+            def find_spec(name, path=None, target=None):
+                asked.append(name)
+
+        sys.meta_path.append(Last)
+        names = [each.name for each in importlib.metadata.distributions()]
+        assert {"specimen-ml", "specimen_old"} <= set(names)
+        assert asked.count("specimen") == 1
+        """
+    )
