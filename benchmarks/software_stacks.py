@@ -29,8 +29,8 @@ def texts(device: str) -> torch.Tensor:
 
 
 def adam(model: torch.nn.Module, loss: Callable[[], torch.Tensor]) -> Work:
-    """Return a training step with AdamW."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+    """Return a training step with AdamW on lists of tensors, which is CUDA's default and not the CPU's."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, foreach=True)
 
     def step() -> None:
         optimizer.zero_grad()
@@ -79,7 +79,8 @@ def accelerate_loop(device: str) -> Work:
 
     accelerator = Accelerator(cpu=device == "cpu")
     model = llama("cpu")
-    model, optimizer = accelerator.prepare(model, torch.optim.AdamW(model.parameters(), lr=1e-5))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, foreach=True)
+    model, optimizer = accelerator.prepare(model, optimizer)
     words = texts(accelerator.device.type)
 
     def step() -> None:
@@ -115,16 +116,18 @@ def diffusers_denoise(device: str) -> Work:
 def lightning_fit(device: str) -> Work:
     """Return one epoch of Lightning's Trainer: 16 batches of its demonstration model."""
     from lightning import Trainer
-    from lightning.pytorch.demos import boring_classes
+    from lightning.pytorch.demos.boring_classes import BoringModel
+
+    class Model(BoringModel):  # type: ignore[misc]
+        def configure_optimizers(self) -> Any:
+            return torch.optim.SGD(self.layer.parameters(), lr=0.1, foreach=True)
 
     kind = "cpu" if device == "cpu" else "gpu"
     options = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
     quiet = {"enable_model_summary": False, "limit_train_batches": 16, "limit_val_batches": 0}
 
     def epoch() -> None:
-        Trainer(accelerator=kind, devices=1, max_epochs=1, **options, **quiet).fit(
-            boring_classes.BoringModel()
-        )  # type: ignore[arg-type]
+        Trainer(accelerator=kind, devices=1, max_epochs=1, **options, **quiet).fit(Model())  # type: ignore[arg-type]
 
     return epoch
 
@@ -133,7 +136,8 @@ def stable_baselines3_ppo(device: str) -> Work:
     """Return 256 steps of PPO on CartPole, with their four epochs of training."""
     from stable_baselines3 import PPO
 
-    agent = PPO("MlpPolicy", "CartPole-v1", n_steps=256, n_epochs=4, device=device)
+    by_lists = {"optimizer_kwargs": {"foreach": True}}
+    agent = PPO("MlpPolicy", "CartPole-v1", n_steps=256, n_epochs=4, device=device, policy_kwargs=by_lists)
     return lambda: agent.learn(256)
 
 

@@ -90,13 +90,18 @@ Tensor all_bits(const Tensor& self, ScalarType type) {
 // One less where the signs differ and something remains.
 Tensor bits_of_floor(const Tensor& self, ScalarType type) { return all_bits(self, type) - (self < 0).to(at::kLong); }
 
+bool holds(const Tensor& integers, int64_t wanted) {
+  if (integers.dim() == 0) return integers.item().toLong() == wanted;
+  return (integers == wanted).any().item().toBool();
+}
+
 // An integer is divided by zero on CUDA without an error.
 template <Division* division, Tensor (*bits)(const Tensor&, ScalarType)>
 Tensor of_zeros(const Tensor& self, const Tensor& other) {
   ScalarType type = at::result_type(self, other);
   if (!at::isIntegralType(type, false)) return division(self, other);
+  if (!holds(other, 0)) return division(self, other);
   Tensor zero = other == 0;
-  if (!zero.any().item().toBool()) return division(self, other);
   return at::where(zero, bits(self, type).to(type), division(self, other.masked_fill(zero, 1)));
 }
 template <Division* division>
@@ -113,8 +118,8 @@ Tensor& in_place(Tensor& self, const Tensor& other) {
 Tensor truncated(const Tensor& self, const Tensor& other) {
   ScalarType type = at::result_type(self, other);
   if (type != at::kInt && type != at::kLong) return at::div(self, other, "trunc");
+  if (!holds(other, -1)) return at::div(self, other, "trunc");
   Tensor minus = other == -1;
-  if (!minus.any().item().toBool()) return at::div(self, other, "trunc");
   return at::where(minus, -self, at::div(self, other.masked_fill(minus, 1), "trunc"));
 }
 constexpr Division* REMAINDER = &of_zeros<&at::remainder, &all_bits>;

@@ -98,6 +98,7 @@ bool shapes_fit(const sdp_params& given, bool debug) {
 
 // The requirements of CUDA's kernels that do not depend on the GPU's model.
 bool flash_takes(const sdp_params& given, bool debug) {
+  if (!debug && !sdp::check_tensor_dtype(given, FLASH_TYPES, false)) return false;
   bool on_host = given.query.is_cpu();
   if (on_host && debug)
     TORCH_WARN("All tensors need to be on cuda device. Got query on device: ", given.query.device(),
@@ -138,6 +139,7 @@ bool is_order_free(bool debug) {
 }
 
 bool cudnn_takes(const sdp_params& given, bool debug) {
+  if (!debug && !sdp::check_tensor_dtype(given, FLASH_TYPES, false)) return false;
   bool enabled = at::globalContext().userEnabledCuDNNSDP();
   if (!enabled && debug) TORCH_WARN("cuDNN attention has been runtime disabled.");
   bool nested = sdp::has_for_nested_inputs(given);

@@ -3,6 +3,7 @@
 #include "operators/fused_attention.h"
 #include "operators/operators.h"
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/Context.h>
 #include <ATen/ops/stack.h>
 #include <torch/library.h>
@@ -13,7 +14,11 @@ namespace {
 using at::Tensor;
 using Optional = std::optional<Tensor>;
 
-Tensor number(int64_t value) { return at::scalar_tensor(value, at::kLong); }
+Tensor number(int64_t value) {
+  Tensor made(at::detail::empty_cpu({}, at::kLong));
+  *made.mutable_data_ptr<int64_t>() = value;
+  return made;
+}
 
 // Fills it with the numbers that dropout compares with its probability.
 Tensor& fill_drawn(Tensor& self, double, int64_t seed, int64_t offset) {

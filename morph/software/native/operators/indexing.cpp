@@ -19,64 +19,71 @@ namespace {
 using at::Tensor;
 using c10::IValue;
 using torch::jit::Stack;
+using Indices = c10::List<std::optional<Tensor>>;
 
-void check_indices(const Tensor& self, const IValue& indices) {
+void check_indices(const Tensor& self, const Indices& indices) {
   c10::Device place = self.device();
-  auto allowed = [&](const IValue& index) {
-    return index.isNone() || !index.toTensor().defined() || index.toTensor().is_cpu() ||
-           index.toTensor().device() == place;
-  };
-  auto all = indices.toListRef();
-  TORCH_CHECK(std::all_of(all.begin(), all.end(), allowed), "indices should be either on ", c10::kCPU,
-              " or on the same device as the indexed tensor (", place, ")");
+  for (const std::optional<Tensor>& index : indices)
+    TORCH_CHECK(!given(index) || index->is_cpu() || index->device() == place, "indices should be either on ", c10::kCPU,
+                " or on the same device as the indexed tensor (", place, ")");
 }
 
 bool is_mask(const Tensor& index) { return index.scalar_type() == at::kBool || index.scalar_type() == at::kByte; }
 
-void wait_for_indices(const Tensor& self, const IValue& indices) {
+void wait_for_indices(const Tensor& self, const Indices& indices) {
   if (!on_device(self) || !is_watched()) return;
-  for (const IValue& each : indices.toListRef()) {
-    if (each.isNone() || !each.toTensor().defined()) continue;
-    if (each.toTensor().is_cpu() || is_mask(each.toTensor())) return wait_for_copy(self.device().index());
-  }
+  for (const std::optional<Tensor>& each : indices)
+    if (given(each) && (each->is_cpu() || is_mask(*each))) return wait_for_copy(self.device().index());
 }
 
 // A number for what one mask on the device selects: CUDA fills, and counts nothing.
-bool is_filled(const IValue& indices, const Tensor& value, bool accumulate) {
+bool is_filled(const Indices& indices, const Tensor& value, bool accumulate) {
   if (accumulate || value.numel() != 1 || !value.is_cpu()) return false;
   int masks = 0;
-  for (const IValue& each : indices.toListRef()) {
-    if (each.isNone() || !each.toTensor().defined()) continue;
-    if (each.toTensor().is_cpu() || !is_mask(each.toTensor())) return false;
+  for (const std::optional<Tensor>& each : indices) {
+    if (!given(each)) continue;
+    if (each->is_cpu() || !is_mask(*each)) return false;
     masks++;
   }
   return masks == 1;
 }
 
-void read(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
-  auto arguments = stack->end() - long(op.schema().arguments().size());
-  at::ScalarType type = arguments[0].toTensor().scalar_type();
+void check_read(const Tensor& self, const Indices& indices) {
+  at::ScalarType type = self.scalar_type();
   bool refused = settings().type == c10::DeviceType::CUDA && is_wide_unsigned(type);
   TORCH_CHECK_NOT_IMPLEMENTED(!refused, "\"index_cuda\" not implemented for '", toString(type), "'");
-  check_indices(arguments[0].toTensor(), arguments[1]);
-  wait_for_indices(arguments[0].toTensor(), arguments[1]);
+  check_indices(self, indices);
+  wait_for_indices(self, indices);
+}
+
+Tensor read_indexed(const Tensor& self, const Indices& indices) {
+  static Unboxed<at::_ops::index_Tensor::schema> plain("aten::index", &at::_ops::index_Tensor::redispatch);
+  check_read(self, indices);
+  return plain(self, indices);
+}
+
+// (Tensor self, Tensor?[] indices, *, Tensor(a!) out)
+void read_indexed_into(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  auto arguments = stack->end() - 3;
+  check_read(arguments[0].toTensor(), arguments[1].to<Indices>());
   fallback(op, keys, stack);
 }
 
-// (Tensor(a!) self, Tensor?[] indices, Tensor values, …): a number of the host is taken for values too.
-void write(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
-  auto arguments = stack->end() - long(op.schema().arguments().size());
-  const Tensor& self = arguments[0].toTensor();
-  const Tensor& values = arguments[2].toTensor();
-  check_indices(self, arguments[1]);
-  bool number = values.dim() == 0 && values.numel() == 1;
-  TORCH_CHECK(values.device() == self.device() || number,
-              "Expected all tensors to be on the same device, but found at least two devices, ", self.device(), " and ",
-              values.device(), "!");
-  if (!is_filled(arguments[1], values, arguments[3].toBool())) wait_for_indices(self, arguments[1]);
-  if (number && values.is_cpu()) arguments[2] = at::full({}, values.item(), values.options().device(self.device()));
-  else if (number) arguments[2] = values.to(self.device());
-  fallback(op, keys, stack);
+// A number of the host is taken for values too.
+Tensor on_device_of(const Tensor& self, const Tensor& values) {
+  if (values.device() == self.device()) return values;
+  TORCH_CHECK(values.dim() == 0, "Expected all tensors to be on the same device, but found at least two devices, ",
+              self.device(), " and ", values.device(), "!");
+  return values.is_cpu() ? at::full({}, values.item(), values.options().device(self.device())) : values.to(self.device());
+}
+
+Tensor& write_indexed(Tensor& self, const Indices& indices, const Tensor& values, bool accumulate, bool unsafe) {
+  using Operator = at::_ops::_index_put_impl_;
+  static Unboxed<Operator::schema> plain("aten::_index_put_impl_", &Operator::redispatch);
+  check_indices(self, indices);
+  Tensor own = on_device_of(self, values);
+  if (!is_filled(indices, values, accumulate)) wait_for_indices(self, indices);
+  return plain(self, indices, own, accumulate, unsafe);
 }
 
 // (Tensor repeats, *, SymInt? output_size): without the size it is the sum of what the device holds.
@@ -119,9 +126,9 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool sparse)
 
 void install_indexing() {
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  for (const char* name : {"index.Tensor", "index.Tensor_out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&read>());
-  library.impl("_index_put_impl_", torch::CppFunction::makeFromBoxedFunction<&write>());
+  library.impl("index.Tensor", &read_indexed);
+  library.impl("index.Tensor_out", torch::CppFunction::makeFromBoxedFunction<&read_indexed_into>());
+  library.impl("_index_put_impl_", &write_indexed);
   library.impl("repeat_interleave.Tensor", torch::CppFunction::makeFromBoxedFunction<&repeat>());
   if (settings().type == c10::DeviceType::CUDA) {
     library.impl("flip", &flip);

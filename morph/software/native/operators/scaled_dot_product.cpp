@@ -14,10 +14,19 @@ namespace {
 using at::Tensor;
 using Optional = std::optional<Tensor>;
 
-// The kernels keep (batch, rows, heads, width) in memory and give the transposed view.
+// The kernels keep (batch, rows, heads, width) in memory and give the transposed view, with the strides of contiguous
+// ones where a size is 1.
 Tensor by_rows(const Tensor& result) {
-  Tensor rows = result.transpose(1, 2).contiguous();
-  return rows.flatten().view(rows.sizes()).transpose(1, 2);  // with the strides of contiguous ones where a size is 1
+  int64_t heads = result.size(1), rows = result.size(2), width = result.size(3);
+  std::array<int64_t, 4> wanted{rows * heads * width, width, heads * width, 1};
+  bool fits = result.numel() > 0;
+  for (int64_t i = 0; i < 4; i++) fits = fits && (result.size(i) == 1 || result.stride(i) == wanted[size_t(i)]);
+  if (!fits) {
+    Tensor own = result.transpose(1, 2).contiguous();
+    return own.flatten().view(own.sizes()).transpose(1, 2);
+  }
+  result.unsafeGetTensorImpl()->set_sizes_and_strides(result.sizes(), wanted);
+  return result;
 }
 
 // FlashAttention's and cuDNN's give a result the layout of the queries, and a gradient that of what it is of.
@@ -46,6 +55,8 @@ Tensor debug_mask(const Tensor& query, const Tensor& key, const Mask& mask, cons
                              {0, padding(key.size(2)), 0, padding(query.size(2))});
 }
 
+Tensor sums_of(const Tensor& logsumexp) { return logsumexp.to(at::kFloat).contiguous(); }
+
 struct Attention {
   // Whether torch's kernel for the CPU takes it, which needs no memory for the weights.
   bool fits_host() const {
@@ -65,7 +76,7 @@ struct Attention {
     if (!fits_host()) return attend(query, key, value, mask(), draw, scale);
     auto [result, logsumexp] =
         at::_scaled_dot_product_flash_attention_for_cpu(query, key, value, 0, causal != 0, host_bias(), scale);
-    return {result, logsumexp.contiguous()};
+    return {result, logsumexp};
   }
   Gradients backward(const Tensor& gradient, const Tensor& result, const Tensor& logsumexp,
                      bool of_bias = false) const {
@@ -98,7 +109,7 @@ auto flash(const Tensor& query, const Tensor& key, const Tensor& value, double d
   auto [result, logsumexp] = all.forward();
   Tensor shown = debug && dropout > 0 ? debug_mask(query, key, all.mask(), all.draw, scale) : no_mask(query);
   Tensor state = flash_state(all.draw, query.device());
-  return std::make_tuple(laid_out_as(query, result), logsumexp.to(at::kFloat), Tensor(), Tensor(),
+  return std::make_tuple(laid_out_as(query, result), sums_of(logsumexp), Tensor(), Tensor(),
                          c10::SymInt(query.size(2)), c10::SymInt(key.size(2)), state, at::empty({}, state.options()),
                          shown);
 }
@@ -122,7 +133,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> efficient(const Tensor& query, const 
               "invalid dtype for bias - should match query's dtype");
   Attention all{query, key, value, bias, causal, drawn(dropout, query.device()), scale};
   auto [result, logsumexp] = all.forward();
-  Tensor sums = with_logsumexp ? padded_rows(logsumexp.to(at::kFloat), query.size(2))
+  Tensor sums = with_logsumexp ? padded_rows(sums_of(logsumexp), query.size(2))
                                : at::empty({query.size(0), query.size(1), 0}, query.options().dtype(at::kFloat));
   return {by_rows(result), sums, all.draw.seed, all.draw.offset};
 }
@@ -152,7 +163,7 @@ auto cudnn(const Tensor& query, const Tensor& key, const Tensor& value, const Op
   TORCH_CHECK(dropout >= 0, "cuDNN Frontend error: the dropout probability is negative.");
   Attention all{query, key, value, for_each_head(bias, query, key), causal, drawn(dropout, query.device()), scale};
   auto [result, logsumexp] = all.forward();
-  return std::make_tuple(as_queries(query, result), logsumexp.to(at::kFloat).unsqueeze(-1), Tensor(), Tensor(),
+  return std::make_tuple(as_queries(query, result), sums_of(logsumexp).unsqueeze(-1), Tensor(), Tensor(),
                          c10::SymInt(query.size(2)), c10::SymInt(key.size(2)), all.draw.seed, all.draw.offset,
                          Tensor());
 }

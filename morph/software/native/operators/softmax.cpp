@@ -2,7 +2,9 @@
 #include "device/device.h"
 #include "operators/fallback.h"
 #include "operators/operators.h"
+#include "operators/unboxed.h"
 
+#include <ATen/Operators.h>
 #include <torch/library.h>
 
 namespace software {
@@ -11,28 +13,35 @@ namespace {
 using at::Tensor;
 using torch::jit::Stack;
 
-// (Tensor self, int dim, bool half_to_float, …)
-void widening(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+Tensor in_single(const Tensor& self) {
+  TORCH_CHECK(self.scalar_type() == at::kHalf, "conversion is supported for Half type only");
+  return self.to(at::kFloat);
+}
+
+template <class Operator>
+Tensor widening(const Tensor& self, int64_t dim, bool to_single) {
+  static Unboxed<typename Operator::schema> plain(Operator::name, &Operator::redispatch);
+  return to_single ? plain(in_single(self), dim, false) : plain(self, dim, false);
+}
+
+// (Tensor self, int dim, bool half_to_float, *, Tensor(a!) out)
+void widening_into(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   auto arguments = stack->end() - long(op.schema().arguments().size());
   if (arguments[2].toBool()) {
-    Tensor self = arguments[0].toTensor();
-    TORCH_CHECK(self.scalar_type() == at::kHalf, "conversion is supported for Half type only");
-    arguments[0] = self.to(at::kFloat);
+    arguments[0] = in_single(arguments[0].toTensor());
     arguments[2] = false;
   }
   fallback(op, keys, stack);
 }
 
-// (Tensor grad_output, Tensor output, int dim, ScalarType input_dtype)
-void narrowing(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
-  auto arguments = stack->end() - long(op.schema().arguments().size());
-  auto from = arguments[0].toTensor().scalar_type(), to = arguments[3].toScalarType();
-  if (from == to) return fallback(op, keys, stack);
+template <class Operator>
+Tensor narrowing(const Tensor& gradient, const Tensor& output, int64_t dim, at::ScalarType to) {
+  static Unboxed<typename Operator::schema> plain(Operator::name, &Operator::redispatch);
+  auto from = gradient.scalar_type();
+  if (from == to) return plain(gradient, output, dim, to);
   TORCH_CHECK(from == at::kFloat && to == at::kHalf,
               "expected input and grad types to match, or input to be at::Half and grad to be at::Float");
-  arguments[3] = from;
-  fallback(op, keys, stack);
-  stack->back() = stack->back().toTensor().to(to);
+  return plain(gradient, output, dim, from).to(to);
 }
 
 }  // namespace
@@ -40,10 +49,12 @@ void narrowing(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* s
 void install_softmax() {
   if (settings().type != c10::DeviceType::CUDA) return;
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  for (const char* name : {"_softmax", "_softmax.out", "_log_softmax", "_log_softmax.out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&widening>());
-  for (const char* name : {"_softmax_backward_data", "_log_softmax_backward_data"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&narrowing>());
+  library.impl("_softmax", &widening<at::_ops::_softmax>);
+  library.impl("_log_softmax", &widening<at::_ops::_log_softmax>);
+  for (const char* name : {"_softmax.out", "_log_softmax.out"})
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&widening_into>());
+  library.impl("_softmax_backward_data", &narrowing<at::_ops::_softmax_backward_data>);
+  library.impl("_log_softmax_backward_data", &narrowing<at::_ops::_log_softmax_backward_data>);
 }
 
 }  // namespace software

@@ -26,15 +26,15 @@ optional<Tensor> to_host(Call& call, const optional<Tensor>& tensor) {
   return tensor ? optional<Tensor>(call.to_host(*tensor)) : std::nullopt;
 }
 
-std::vector<Tensor> to_host(Call& call, at::TensorList tensors) {
-  std::vector<Tensor> all;
+HostViews to_host(Call& call, at::TensorList tensors) {
+  HostViews all;
   all.reserve(tensors.size());
   for (const Tensor& tensor : tensors) all.push_back(call.element_to_host(tensor));
   return all;
 }
 
-std::vector<Tensor> to_host(Call& call, const at::ITensorListRef& tensors) {
-  std::vector<Tensor> all;
+HostViews to_host(Call& call, const at::ITensorListRef& tensors) {
+  HostViews all;
   all.reserve(tensors.size());
   for (const Tensor& tensor : tensors) all.push_back(call.element_to_host(tensor));
   return all;

@@ -40,6 +40,15 @@ namespace software {
 using OptionalTensors = c10::List<std::optional<at::Tensor>>;
 using Tensors = c10::SmallVector<at::Tensor*, 8>;
 
+// Of a list's tensors, for one call.
+struct HostViews : std::vector<at::Tensor> {
+  HostViews() = default;
+  HostViews(HostViews&&) = default;
+  ~HostViews() {
+    for (at::Tensor& each : *this) Views::of_this_thread().keep(std::move(each));
+  }
+};
+
 inline void consider(Call& call, const at::Tensor& tensor) { call.consider(tensor); }
 void consider(Call& call, const std::optional<at::Tensor>& tensor);
 void consider(Call& call, at::TensorList tensors);
@@ -54,8 +63,8 @@ void consider(Call&, const Other&) {}
 inline at::Tensor& to_host(Call& call, at::Tensor& written) { return call.to_host(written, true); }
 inline const at::Tensor& to_host(Call& call, const at::Tensor& tensor) { return call.to_host(tensor); }
 std::optional<at::Tensor> to_host(Call& call, const std::optional<at::Tensor>& tensor);
-std::vector<at::Tensor> to_host(Call& call, at::TensorList tensors);
-std::vector<at::Tensor> to_host(Call& call, const at::ITensorListRef& tensors);
+HostViews to_host(Call& call, at::TensorList tensors);
+HostViews to_host(Call& call, const at::ITensorListRef& tensors);
 OptionalTensors to_host(Call& call, const OptionalTensors& tensors);
 std::optional<c10::Device> to_host(Call& call, const std::optional<c10::Device>& device);
 std::optional<at::Generator> to_host(Call& call, const std::optional<at::Generator>& generator);

@@ -17,7 +17,7 @@ class Views {
   void keep(at::Tensor&& view);                // not if anything but its place and shape has changed
 
  private:
-  static constexpr size_t kMost = 8;
+  static constexpr size_t kMost = 32;
   std::array<at::Tensor, kMost> views_;
   size_t count_ = 0;
 };
