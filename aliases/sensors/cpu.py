@@ -140,6 +140,15 @@ class Processor(Device):
         """Return the number of multiprocessors that torch reports."""
         return properties.of_number(self._number).multi_processor_count
 
+    def capability(self) -> tuple[int, int]:
+        """Return the compute capability that torch reports."""
+        info = properties.of_number(self._number)
+        return info.major, info.minor
+
+    def reaches(self, other: Device) -> bool:
+        """Return whether it is another device: all are host memory."""
+        return isinstance(other, Processor) and self._number != other._number
+
     def memory(self) -> Memory:
         """Return the memory that torch reports, with the use by all processes."""
         used = sum(each.memory or 0 for each in self.processes())

@@ -112,6 +112,7 @@ class Device:
     pcie_link = _absent(tuple[int, int], "PCIe link")  # its generation and width, now
     max_pcie_link = _absent(tuple[int, int], "PCIe link")  # the highest of both
     cores = _absent(int, "number of cores")  # as the vendor counts them
+    capability = _absent(tuple[int, int], "compute capability")  # where the vendor has CUDA's
     memory = _absent(Memory, "memory")
     memory_bus_width = _absent(int, "width of the memory bus")  # in bits
     busy = _absent(int, "utilization")  # percentage of time, as of the next three
@@ -153,6 +154,10 @@ class Device:
     def numa_node(self) -> int:
         """Return the device's NUMA node; -1 on a machine without NUMA nodes."""
         return self._system("numa_node")
+
+    def reaches(self, other: Device) -> bool:
+        """Return whether the device can access the memory of another."""
+        raise self.unknown("access to other devices")
 
     def clock(self, clock: Clock) -> int:
         """Return a clock in megahertz."""

@@ -72,10 +72,16 @@ def nvmlDeviceGetIndex(handle: Any) -> int:
 
 
 def nvmlDeviceGetCudaComputeCapability(handle: Any) -> tuple[int, int]:
-    """Return the compute capability that ``torch.cuda.get_device_capability`` returns on this backend."""
-    cuda = importlib.import_module("torch").cuda
-    major, minor = cuda.get_device_capability(torch_index_of(handle))
-    return major, minor
+    """Return the compute capability that ``torch.cuda.get_device_capability`` returns on this backend.
+
+    torch, which then uses a device, is asked only where the platform does not report it.
+    """
+    try:
+        return devices()[index_of(handle)].capability()
+    except UnknownReadingError:
+        cuda = importlib.import_module("torch").cuda
+        major, minor = cuda.get_device_capability(torch_index_of(handle))
+        return major, minor
 
 
 def nvmlDeviceGetPciInfo(handle: Any) -> Any:

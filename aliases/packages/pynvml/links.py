@@ -7,6 +7,8 @@ import os
 import pathlib
 from typing import Any
 
+from morph.aliases.sensors.reading import UnknownReadingError
+
 from .constants import CONSTANTS
 from .errors import fail
 from .library import devices, index_of, of_device, source, torch_index_of, unsupported_if_unknown
@@ -32,7 +34,7 @@ def nvmlDeviceGetPcieThroughput(device: Any, counter: int) -> int:
 
 
 def nvmlDeviceGetP2PStatus(device1: Any, device2: Any, p2pIndex: int) -> int:
-    """Return ``NVML_P2P_STATUS_OK`` if torch reports that a device can access the other's memory.
+    """Return ``NVML_P2P_STATUS_OK`` if a device can access the other's memory, which torch may have to tell.
 
     Args:
         device1: A device's handle.
@@ -40,11 +42,20 @@ def nvmlDeviceGetP2PStatus(device1: Any, device2: Any, p2pIndex: int) -> int:
         p2pIndex: ``NVML_P2P_CAPS_INDEX_READ`` or ``..._WRITE``: whether they can access each other; the
             other capabilities belong to NVIDIA's links.
     """
-    first, second = torch_index_of(device1), torch_index_of(device2)
-    if p2pIndex not in (0, CONSTANTS["NVML_P2P_CAPS_INDEX_WRITE"]):
-        return int(CONSTANTS["NVML_P2P_STATUS_NOT_SUPPORTED"])
-    reachable = importlib.import_module("torch").cuda.can_device_access_peer(first, second)
+    for handle in (device1, device2):
+        index_of(handle)
+    access = p2pIndex in (0, CONSTANTS["NVML_P2P_CAPS_INDEX_WRITE"])
+    reachable = access and _reachable(device1, device2)
     return int(CONSTANTS["NVML_P2P_STATUS_OK" if reachable else "NVML_P2P_STATUS_NOT_SUPPORTED"])
+
+
+def _reachable(device1: Any, device2: Any) -> bool:
+    """Return whether a device can access the other's memory; torch's answer, which uses one, comes last."""
+    try:
+        return devices()[index_of(device1)].reaches(devices()[index_of(device2)])
+    except UnknownReadingError:
+        cuda = importlib.import_module("torch").cuda
+        return bool(cuda.can_device_access_peer(torch_index_of(device1), torch_index_of(device2)))
 
 
 def nvmlDeviceGetTopologyCommonAncestor(device1: Any, device2: Any) -> int:
