@@ -18,7 +18,7 @@ REFUSED = {
     "asm volatile(TEXT);": "inline PTX (its text is not made of string literals alone)",
     "kernel<<<1, 1>>>(out);": "dynamic parallelism",
     "out[0] = tex1Dfetch<int>(0, 1);": "textures",
-    "at::cuda::getCurrentCUDASparseHandle();": "handles of cuBLASLt, cuSPARSE and cuSOLVER",
+    "at::cuda::getCurrentCUDASparseHandle();": "handles of cuSPARSE and cuSOLVER",
     "at::cuda::blas::gemm<float>('n');": "at::cuda::blas",
 }
 

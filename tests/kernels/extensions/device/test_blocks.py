@@ -144,8 +144,23 @@ def test_a_block_reduces_what_its_threads_have():
     assert out.tolist() == [31, 31 * 16, 2**31 - 1]
 
 
+def test_sorts_of_a_block():
+    n = 192
+    keys = torch.randint(-9, 9, (n,)).float().div(2)
+    keys[:2] = torch.tensor([-0.0, 0.0])  # which CUB takes for equal
+    results, places = torch.empty(2, n, device="cuda"), integers(3, n)
+    call("collectives", "launch_sorts", keys.cuda(), results, places)
+    for descending, (found, order) in enumerate(zip(results.cpu(), places.cpu(), strict=False)):
+        expected, indices = keys.sort(stable=True, descending=bool(descending))
+        assert torch.equal(found, expected)
+        assert torch.equal(order.long(), indices)
+    digits = sorted(range(0, n * 37, 37), key=lambda digit: -(digit >> 2 & 7))
+    assert places[2].tolist() == digits
+
+
 def test_sort_of_the_device():
     keys, values = cuda(300), torch.arange(300, device="cuda", dtype=torch.int32)
+    keys[:2] = torch.tensor([0.0, -0.0])  # which CUB takes for equal
     sorted_keys, order = torch.empty_like(keys), torch.empty_like(values)
     call("collectives", "device_sort", keys, sorted_keys, values, order, 300)
     expected, indices = keys.sort(stable=True)

@@ -4,3 +4,4 @@
 #include "morph/cub_block.h"
 #include "morph/cub_device.h"
 #include "morph/cub_segments.h"
+#include "morph/cub_sort.h"

@@ -29,7 +29,7 @@ inline bool asks_for_size(void* storage, size_t& bytes) {
 }
 template <class I> using ValueOf = std::decay_t<decltype(*std::declval<I>())>;
 
-// The bits of a key from `first` to `last`, in an order that is that of the keys.
+// The bits of a key from `first` to `last`, in an order that is that of the keys. Both zeros are one.
 template <class K>
 auto radix(K key, int first, int last) {
   using U = std::conditional_t<sizeof(K) <= 4, uint32_t, uint64_t>;
@@ -39,7 +39,7 @@ auto radix(K key, int first, int last) {
   if constexpr (std::is_integral_v<K>) {
     if (std::is_signed_v<K>) bits ^= top;
   } else {
-    bits = bits & top ? Own(~bits) : Own(bits | top);
+    bits = bits == top ? top : bits & top ? Own(~bits) : Own(bits | top);
   }
   int width = last - first;
   U shifted = U(bits) >> first;

@@ -159,6 +159,7 @@ cublasHandle_t getCurrentCUDABlasHandle(bool) {
   mine->stream = c10::cuda::getCurrentCUDAStream().stream();
   return mine.get();
 }
+cublasLtHandle_t getCurrentCUDABlasLtHandle() { return getCurrentCUDABlasHandle(false); }
 
 namespace blas {
 const char* _cublasGetErrorEnum(cublasStatus_t status) { return cublasGetStatusName(status); }

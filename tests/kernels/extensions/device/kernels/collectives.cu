@@ -52,12 +52,43 @@ __global__ void most(const int* in, int* out) {
   if (threadIdx.x == 0) out[1] = whole, out[2] = cuda::std::numeric_limits<int>::max();
 }
 
+template <int THREADS, int ITEMS>
+__global__ void sorts(const float* in, float* out, int* places) {
+  using Pairs = cub::BlockRadixSort<float, THREADS, ITEMS, int>;
+  using Keys = cub::BlockRadixSort<unsigned, THREADS, ITEMS>;
+  __shared__ union {
+    typename Pairs::TempStorage pairs;
+    typename Keys::TempStorage keys;
+  } storage;
+  float keys[ITEMS], striped[ITEMS];
+  int values[ITEMS], others[ITEMS];
+  unsigned digits[ITEMS];
+  for (int i = 0; i < ITEMS; i++) {
+    values[i] = others[i] = threadIdx.x * ITEMS + i;
+    keys[i] = striped[i] = in[values[i]];
+    digits[i] = unsigned(values[i] * 37);
+  }
+  Pairs(storage.pairs).Sort(keys, values);
+  __syncthreads();
+  Pairs(storage.pairs).SortDescendingBlockedToStriped(striped, others);
+  __syncthreads();
+  Keys(storage.keys).SortDescending(digits, 2, 5);
+  for (int i = 0; i < ITEMS; i++) {
+    int place = threadIdx.x * ITEMS + i, stripe = threadIdx.x + i * THREADS;
+    out[place] = keys[i], places[place] = values[i];
+    out[THREADS * ITEMS + stripe] = striped[i], places[THREADS * ITEMS + stripe] = others[i];
+    places[2 * THREADS * ITEMS + place] = int(digits[i]);
+  }
+}
+
+static_assert(sizeof(cub::BlockRadixSort<unsigned, 64, 2>::TempStorage) <= 64 * 2 * sizeof(unsigned) + 16);
 static_assert(sizeof(cub::BlockLoad<float, 128, 4>::TempStorage) % sizeof(float4) == 0);
 static_assert(sizeof(cub::BlockReduce<char, 33>::TempStorage) % sizeof(float4) == 0);
 
 extern "C" {
 void launch_scan(const int* in, int* out, int* total) { scan<32, 4><<<1, 32>>>(in, out, total); }
 void launch_warps(const float* in, float* out) { warps<<<1, 64>>>(in, out); }
+void launch_sorts(const float* in, float* out, int* places) { sorts<64, 3><<<1, 64>>>(in, out, places); }
 void launch_most(const int* in, int* out) { most<<<1, 32>>>(in, out); }
 void device_sort(const float* keys, float* sorted, const int* values, int* sorted_values, int n) {
   void* storage = nullptr;
