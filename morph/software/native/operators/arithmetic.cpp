@@ -91,7 +91,7 @@ Tensor all_bits(const Tensor& self, ScalarType type) {
 Tensor bits_of_floor(const Tensor& self, ScalarType type) { return all_bits(self, type) - (self < 0).to(at::kLong); }
 
 bool holds(const Tensor& integers, int64_t wanted) {
-  if (integers.dim() == 0) return integers.item().toLong() == wanted;
+  if (integers.dim() == 0 && integers.scalar_type() != at::kUInt64) return integers.item().toLong() == wanted;
   return (integers == wanted).any().item().toBool();
 }
 

@@ -66,6 +66,7 @@ at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
   cudaStream_t stream;
   TORCH_CUDABLAS_CHECK(cublasGetStream(handle, &stream));
   TORCH_CHECK(stream == at::cuda::getCurrentCUDAStream(), "the handle is of another stream");
+  TORCH_CHECK(at::cuda::getCurrentCUDABlasLtHandle(), "there is no handle of cuBLASLt");
   TORCH_CUDABLAS_CHECK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, b.data_ptr<float>(), m,
                                    a.data_ptr<float>(), k, &zero, out.data_ptr<float>(), m));
   return out;
