@@ -158,8 +158,9 @@ def compiler_that(folder: pathlib.Path, script: str) -> str:
         "kill -9 $$",
         "echo 'c++: fatal error: Killed signal terminated program cc1plus' >&2; exit 1",
         "echo 'virtual memory exhausted: Cannot allocate memory' >&2; exit 1",
+        "echo 'sh: 0: Cannot fork' >&2; exit 2",
     ],
-    ids=["killed", "its program was killed", "no memory"],
+    ids=["killed", "its program was killed", "no memory", "no process"],
 )
 def test_a_compiler_that_was_killed_is_tried_again(
     platform: Platform, source: pathlib.Path, script: str

@@ -24,6 +24,8 @@ TRANSIENT = (
     "out of memory",
     "annot allocate memory",
     "virtual memory exhausted",
+    "annot fork",
+    "Resource temporarily unavailable",
 )
 
 
