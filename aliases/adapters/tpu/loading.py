@@ -19,6 +19,7 @@ from morph.aliases.adapters.tpu import (
     launching,
     operators,
     precision,
+    random,
 )
 from morph.backends import resolve
 from morph.base.journal import Journal
@@ -53,6 +54,7 @@ def load(journal: Journal) -> None:
     compilations.watch(journal)
     compiling.serve(journal)
     precision.serve(journal)
+    random.serve(journal)
     launching.serve(journal, is_tpu=is_tpu)
     # else torch.utils.checkpoint keeps no random state of the device, and dropout differs when it recomputes
     journal.set_attribute(resolve("torch.tpu"), "_initialized", True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -9,7 +10,21 @@ from typing import Any
 import torch
 
 from morph.aliases.adapters.tpu.devices import refuse_unless_own
-from morph.backends import vendor_module
+from morph.backends import resolve, vendor_module
+from morph.base.journal import Journal
+
+
+def serve(journal: Journal) -> None:
+    """Let torch_tpu's functions take ``"cuda:0"``, which ``torch.random.fork_rng(devices=...)`` hands them.
+
+    They compare text with their own device type (0.2.0).
+
+    Args:
+        journal: Records the rebinding.
+    """
+    tpu = resolve("torch.tpu")
+    journal.set_attribute(tpu, "get_rng_state", functools.partial(get_rng_state, tpu.get_rng_state))
+    journal.set_attribute(tpu, "set_rng_state", functools.partial(set_rng_state, tpu.set_rng_state))
 
 
 def get_rng_state(target: Callable[[int], torch.Tensor], device: Any = "cuda") -> torch.Tensor:
