@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -33,6 +34,16 @@ def register(module: ModuleType, journal: Journal) -> None:
     # DriverConfig keeps the driver that it has made; the next look makes one anew, by _create_driver
     journal.set_attribute(driver, "_default", None)
     journal.set_attribute(driver, "_active", None)
+    if nvidia := sys.modules.get("triton.backends.nvidia.driver"):
+        journal.set_attribute(nvidia, "libcuda_dirs", _folders_of_the_driver)
+
+
+def _folders_of_the_driver() -> list[str]:
+    """Return where libcuda.so is: the linker's cache, where triton looks, does not know it."""
+    from morph.base import native
+    from morph.kernels import extensions
+
+    return [str(native.provide(extensions.library()).parent)]
 
 
 def _refuse(release: str, driver: Any, journal: Journal) -> None:

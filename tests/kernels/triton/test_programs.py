@@ -51,6 +51,21 @@ def test_compiling_ahead_of_time_is_refused(platform: Platform, kernel: pathlib.
     assert done.returncode
 
 
+def test_the_folder_of_cudas_driver_is_the_software_devices(
+    platform: Platform, tmp_path: pathlib.Path
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("""
+import ctypes, pathlib, torch, triton
+from triton.backends.nvidia.driver import libcuda_dirs
+
+[folder] = libcuda_dirs()
+driver, release = ctypes.CDLL(str(pathlib.Path(folder, "libcuda.so"))), ctypes.c_int()
+print(driver.cuDriverGetVersion(ctypes.byref(release)), release.value > 0)
+""")
+    assert platform.run(program).stdout == "0 True\n"
+
+
 @pytest.mark.parametrize("first", ["import triton", "import torch._dynamo"])
 def test_a_compiled_function_launches_a_kernel_that_reads_a_global(
     platform: Platform, kernel: pathlib.Path, first: str
