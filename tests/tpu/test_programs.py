@@ -93,6 +93,7 @@ state = torch.cuda.get_rng_state()
 first = torch.rand(2, device="cuda")
 torch.cuda.set_rng_state(state)
 assert torch.equal(first, torch.rand(2, device="cuda"))
+assert torch.cuda.get_rng_state.__name__ == "get_rng_state"
 for devices in ["cuda:0"], ["cuda"], [0], [torch.device("cuda")]:
     with torch.random.fork_rng(devices=devices):
         second = torch.rand(2, device="cuda")

@@ -23,8 +23,10 @@ def serve(journal: Journal) -> None:
         journal: Records the rebinding.
     """
     tpu = resolve("torch.tpu")
-    journal.set_attribute(tpu, "get_rng_state", functools.partial(get_rng_state, tpu.get_rng_state))
-    journal.set_attribute(tpu, "set_rng_state", functools.partial(set_rng_state, tpu.set_rng_state))
+    for adapter in (get_rng_state, set_rng_state):
+        vendors = getattr(tpu, adapter.__name__)
+        call = functools.update_wrapper(functools.partial(adapter, vendors), vendors)  # a partial has no name
+        journal.set_attribute(tpu, adapter.__name__, call)
 
 
 def get_rng_state(target: Callable[[int], torch.Tensor], device: Any = "cuda") -> torch.Tensor:
