@@ -54,7 +54,7 @@ def ensure(facts: Facts, *, simulated: bool = False) -> None:
             native.build(libraries(facts))
             return
         if native.find(native.part("boxed_device")) is None:
-            native.build(first(facts, simulated=simulated), keep_objects=True)
+            native.build(first(facts, simulated=simulated))
         _complete_in_background("cpu")
 
 

@@ -23,7 +23,7 @@ from morph.base.native.target import Target
 sys.stderr = sys.stdout
 source, target = pathlib.Path(sys.argv[1]), Target.installed()
 sources = digest(target.identity, [source.parent])
-options = tuple(compiling.options("probe", target, compiling.include_folders()))
+options = tuple(compiling.options("probe", target, compiling.include_folders(), "-O1"))
 recipe = native.Recipe(sources, (together("probe", [source]),), options, compiling.links())
 library = native.Library("probe", pathlib.Path(f"probe-{sources}{target.suffix}"), lambda: recipe)
 module = native.load(library)

@@ -46,14 +46,13 @@ def find(library: Library) -> pathlib.Path | None:
     return found or next(iter(_kept(library)), None)
 
 
-def build(wanted: Iterable[Library], *, keep_objects: bool = False) -> None:
+def build(wanted: Iterable[Library]) -> None:
     """Build those libraries that neither the wheel nor the cache holds, all in one go; nothing is loaded.
 
     Of several processes at once one builds, and the others wait for it.
 
     Args:
         wanted: The libraries.
-        keep_objects: Whether a later build links some of their units anew.
 
     Raises:
         BuildError: If one cannot be built; the others are. A refusal of the compiler is remembered beside
@@ -64,7 +63,7 @@ def build(wanted: Iterable[Library], *, keep_objects: bool = False) -> None:
         if library.place in building.failed:  # for whoever loads it after a build of all
             raise building.failed[library.place]
     if missing:
-        building.build(missing, keep_objects=keep_objects)
+        building.build(missing)
 
 
 def provide(library: Library) -> pathlib.Path:

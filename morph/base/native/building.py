@@ -25,12 +25,11 @@ failed: dict[pathlib.Path, BuildError] = {}  # by place: what this process could
 GIVEN_WAY = 1.0  # seconds in which the other process takes its turn
 
 
-def build(libraries: Sequence[Library], *, keep_objects: bool = False) -> None:
+def build(libraries: Sequence[Library]) -> None:
     """Build libraries in the first folder of the cache that can be used.
 
     Args:
         libraries: Those that are missing.
-        keep_objects: Whether a later build links some of these units anew.
 
     Raises:
         BuildError: If there is no compiler, if one of them cannot be built, or if there is no folder.
@@ -39,7 +38,7 @@ def build(libraries: Sequence[Library], *, keep_objects: bool = False) -> None:
     for folder in cache.folders():
         try:
             private.prepare(folder)
-            while not _is_built(libraries, folder, keep_objects):
+            while not _is_built(libraries, folder):
                 time.sleep(GIVEN_WAY)
             return
         except OSError as error:  # no place left, or nothing can be written
@@ -65,7 +64,7 @@ def alone(folder: pathlib.Path) -> AbstractContextManager[None]:
     return cache.locked(folder / "build", functools.partial(waiting, folder))
 
 
-def _is_built(libraries: Sequence[Library], folder: pathlib.Path, keep_objects: bool) -> bool:
+def _is_built(libraries: Sequence[Library], folder: pathlib.Path) -> bool:
     """Build what is missing in a folder; return False if a process of higher priority shall build first."""
     with alone(folder):
         turns.begin(folder)
@@ -75,8 +74,7 @@ def _is_built(libraries: Sequence[Library], folder: pathlib.Path, keep_objects: 
                 _Build(missing, folder).run()
         except turns.GivesWay:
             return False
-        if not keep_objects:
-            shutil.rmtree(folder / cache.OBJECTS, ignore_errors=True)
+        shutil.rmtree(folder / cache.OBJECTS, ignore_errors=True)
         return True
 
 

@@ -100,14 +100,14 @@ class Builder:
             "python": python.version,
             "machine": self._machine,
             "compiler": identity(self._compiler),
-            "options": list(compiling.FLAGS),
+            "options": [*compiling.FLAGS, part.level],
             "size": library.stat().st_size,
         }
 
     def _objects(self, part: Part, python: Python) -> list[pathlib.Path]:
         includes = [*compiling.torch_includes(self._torch.include), python.include, part.root]
-        words = [*self._compiler, *compiling.options(part.name, self._target(python), includes)]
-        of_sources = digest(compiling.FLAGS, [part.root])
+        words = [*self._compiler, *compiling.options(part.name, self._target(python), includes, part.level)]
+        of_sources = digest([*compiling.FLAGS, part.level], [part.root])
         stems = {f"{part.name}-{unit.name}-{of_sources}": unit for unit in part.units()}
         missing = {stem: unit for stem, unit in stems.items() if not self._object(stem, python)}
         paths = [self._folder / f"{stem}-{python.tag}.o" for stem in missing]

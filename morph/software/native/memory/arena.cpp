@@ -12,7 +12,7 @@
 
 namespace software {
 
-thread_local bool holds_peaks = false;
+constinit thread_local bool holds_peaks = false;
 
 namespace {
 
@@ -51,7 +51,7 @@ inline void add(c10::CachingAllocator::StatArray& array, bool large, int64_t amo
 }  // namespace
 
 Block* Arena::take(size_t requested, c10::StreamId stream, MempoolId_t pool) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   size_t size = rounded_as_set(requested + settings().padding, kRound);
   Block* block = cached(size, stream, pool);
   if (!block) block = grow(size, stream, pool);
@@ -62,13 +62,13 @@ Block* Arena::take(size_t requested, c10::StreamId stream, MempoolId_t pool) {
 }
 
 void Arena::give_back(Segment* segment, void* pointer) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   make_free(segment->block_at(pointer));
   settle_inactive(segment->large);
 }
 
 void Arena::let_wait(Block* block) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   stop_counting(block);
   block->awaited = true;
 }
@@ -102,7 +102,7 @@ void Arena::make_cached(Block* block) {
 }
 
 void Arena::release_cached() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   releases_++;
   release_unused_segments();
 }
@@ -155,7 +155,7 @@ Block* Arena::grow(size_t size, c10::StreamId stream, MempoolId_t pool) {
   count_segment(*segment, +1);
   note("segment_alloc", start, bytes, stream, pool);
   enter(start, bytes, segment.get());
-  Block* block = segment->block_at(start) = new Block{segment.get(), start, bytes};
+  Block* block = segment->block_at(start) = make_block(segment.get(), start, bytes);
   segments_.emplace(start, std::move(segment));
   return block;
 }
@@ -163,7 +163,7 @@ Block* Arena::grow(size_t size, c10::StreamId stream, MempoolId_t pool) {
 void Arena::split(Block* block, size_t size) {
   size_t rest = block->size - size;
   if (block->segment->large ? rest <= kSmall : rest < kRound) return;
-  Block* right = new Block{block->segment, block->start + size, rest};
+  Block* right = make_block(block->segment, block->start + size, rest);
   right->before = block;
   right->after = block->after;
   if (right->after) right->after->before = right;
@@ -182,12 +182,12 @@ Block* Arena::join(Block* left, Block* right, Block* free) {
   left->after = right->after;
   if (left->after) left->after->before = left;
   right->segment->block_at(right->start) = nullptr;
-  delete right;
+  forget(right);
   return left;
 }
 
 int64_t Arena::releases() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   return releases_;
 }
 
@@ -210,12 +210,23 @@ void Arena::release(Block* block) {
   munmap(segment->start, segment->size);
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(segment->offset), off_t(segment->size));
   segments_.erase(segment->start);
-  delete block;
+  forget(block);
+}
+
+Block* Arena::make_block(Segment* segment, char* start, size_t size) {
+  if (!spare_) return new Block{segment, start, size};
+  Block* block = std::exchange(spare_, spare_->older);
+  *block = {segment, start, size};
+  return block;
+}
+
+void Arena::forget(Block* block) {
+  block->older = std::exchange(spare_, block);
 }
 
 // Addresses are taken by granules, of which the file holds only the pages that are written.
 void* Arena::take_outside(size_t bytes, bool torchs) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   size_t size = rounded(std::max(bytes, size_t(1)), kRound), offset = end_;
   char* start = size <= left() ? map(rounded(size, kGranule)) : nullptr;
   if (!start) return nullptr;
@@ -228,7 +239,7 @@ void* Arena::take_outside(size_t bytes, bool torchs) {
 }
 
 bool Arena::give_back_outside(Segment* segment) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   auto found = outside_.find(segment->start);
   if (found == outside_.end()) return false;
   size_t bytes = rounded(segment->size, kGranule);
@@ -241,7 +252,7 @@ bool Arena::give_back_outside(Segment* segment) {
 }
 
 size_t Arena::available() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   return left();
 }
 
@@ -320,24 +331,24 @@ std::vector<Arena::StatArray*> Arena::all_stats() {
 }
 
 c10::CachingDeviceAllocator::DeviceStats Arena::stats() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   return stats_;
 }
 
 void Arena::reset_peaks() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   for (StatArray* array : all_stats())
     for (auto& stat : *array) stat.reset_peak();
 }
 
 void Arena::raise_peaks() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   for (StatArray* array : all_stats())
     for (auto& stat : *array) stat.peak = std::max(stat.peak, stat.current);
 }
 
 void Arena::reset_totals() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   for (StatArray* array : all_stats())
     for (auto& stat : *array) stat.reset_accumulated();
   stats_.num_alloc_retries = stats_.num_ooms = releases_ = 0;
@@ -345,7 +356,7 @@ void Arena::reset_totals() {
 }
 
 void Arena::list(std::vector<SegmentView>& into) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   for (auto& [start, segment] : segments_) {
     SegmentView view{device_, size_t(start), segment->size, segment->stream, segment->pool, segment->large, {}};
     for (Block* block = segment->block_at(start); block; block = block->after)
@@ -355,18 +366,18 @@ void Arena::list(std::vector<SegmentView>& into) {
 }
 
 void Arena::hold(MempoolId_t pool) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   holders_[pool]++;
 }
 
 void Arena::let_go(MempoolId_t pool) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   auto found = holders_.find(pool);
   if (found != holders_.end() && --found->second == 0) holders_.erase(found);
 }
 
 int Arena::holders(MempoolId_t pool) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard lock(lock_);
   auto found = holders_.find(pool);
   return found == holders_.end() ? 0 : found->second;
 }

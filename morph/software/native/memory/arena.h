@@ -5,6 +5,7 @@
 #include "device/device.h"
 #include "memory/free_blocks.h"
 #include "memory/history.h"
+#include "memory/spin_lock.h"
 
 #include <deque>
 #include <map>
@@ -70,6 +71,8 @@ class Arena {
   void make_free(Block* block);
   void make_cached(Block* block);
   void free_all(Segment& segment);
+  Block* make_block(Segment* segment, char* start, size_t size);
+  void forget(Block* block);
   void lay_out(Segment& segment, const SegmentView& as);
   Block* join(Block* left, Block* right, Block* free);
   void release_unused_segments();
@@ -92,8 +95,9 @@ class Arena {
   void record(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool);
 
   c10::DeviceIndex device_;
-  std::mutex mutex_;
+  SpinLock lock_;
   c10::CachingDeviceAllocator::DeviceStats stats_;
+  Block* spare_ = nullptr;  // a list of blocks that are none any more, for the next splits: one in each operator
   struct { int64_t blocks, bytes; } inactive_{};  // not yet in the statistics
   std::vector<std::unique_ptr<FreeBlocks>> free_;  // one for each pool, stream and kind of segment
   std::map<const char*, std::unique_ptr<Segment>> segments_;
@@ -107,7 +111,7 @@ class Arena {
   int64_t releases_ = 0;
 };
 
-extern thread_local bool holds_peaks;  // what this thread takes does not raise them yet
+extern constinit thread_local bool holds_peaks;  // what this thread takes does not raise them yet
 void set_caching(bool enabled);  // memory.cpp: of every device
 bool caches();
 
