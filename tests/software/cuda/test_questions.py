@@ -17,3 +17,17 @@ def test_an_operator_without_a_kernel_for_the_device_has_none() -> None:
     assert answers == [False, True, True]
     assert ask("morph_questions::of_the_host", "CPU")
     assert ask("aten::add.Tensor", "CUDA")
+
+
+def test_a_convolution_is_cudnns_unless_cudnn_is_switched_off() -> None:
+    image, weight = torch.rand(1, 4, 8, 8, device="cuda"), torch.rand(4, 4, 3, 3, device="cuda")
+    rest = [1, 1], [0, 0], [1, 1]
+
+    def chosen(image: torch.Tensor = image, transposed: bool = False) -> str:
+        backend = torch._C._select_conv_backend(image, weight, None, *rest, transposed, [0, 0], 1)
+        return str(backend.name)
+
+    names = [chosen(), chosen(transposed=True), chosen(image[:0])]
+    with torch.backends.cudnn.flags(enabled=False):
+        names.append(chosen())
+    assert names == ["Cudnn", "CudnnTranspose", "Empty", "Slow2d"]
