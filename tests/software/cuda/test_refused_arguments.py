@@ -60,6 +60,17 @@ def test_products_of_bytes_have_sizes_that_the_library_takes() -> None:
             product(*sizes)
 
 
+def test_a_number_that_a_list_is_added_lies_beside_it() -> None:
+    singles, number = [ones(2), ones(3)], torch.tensor(2.0)
+    with pytest.raises(RuntimeError, match="scalar tensor expected to be on cuda:0 but is on cpu"):
+        torch._foreach_add(singles, number, alpha=1)
+    with pytest.raises(RuntimeError, match="scalar tensor expected to be on cuda:0 but is on cpu"):
+        torch._foreach_add_(singles, number, alpha=1)
+    assert [each.tolist() for each in torch._foreach_add(singles, number.cuda(), alpha=1)] == [[3] * 2, [3] * 3]
+    mixed = torch._foreach_add([ones(2), torch.ones(1)], number, alpha=1)
+    assert [each.tolist() for each in mixed] == [[3, 3], [3]]
+
+
 def test_least_squares_have_no_rank() -> None:
     matrix = torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], device="cuda")
     assert torch.linalg.lstsq(matrix, ones(3, 1)).rank.tolist() == []

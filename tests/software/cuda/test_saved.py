@@ -18,6 +18,33 @@ def test_batches_say_what_they_were_normalized_by(training):
         assert_close((by, scale), (expected[0], (expected[1] + 1e-5).rsqrt()))
 
 
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("affine", [True, False])
+def test_halves_are_normalized_in_single_precision(training, affine):
+    layer = nn.BatchNorm1d(2, affine=affine).half().to(CUDA).train(training)
+    plain = nn.BatchNorm1d(2, affine=affine).to(CUDA).train(training)
+    given = torch.randint(1, 9, (3, 2, 4), device=CUDA).half()
+    halves, singles = given.requires_grad_(), given.detach().float().requires_grad_()
+    result, expected = layer(halves), plain(singles)
+    gradient = torch.randint(-3, 4, (3, 2, 4), device=CUDA).half()
+    result.backward(gradient)
+    expected.backward(gradient.float())
+    assert torch.equal(result, expected.half())
+    assert_close(halves.grad, singles.grad.half(), atol=2e-3, rtol=1e-3)
+    for name, parameter in layer.named_parameters():
+        assert_close(parameter.grad, plain.get_parameter(name).grad.half())
+    figures = [plain.running_mean.half(), plain.running_var.half()]
+    assert_close([layer.running_mean, layer.running_var], figures)
+
+
+def test_halves_save_single_precision():
+    x = torch.rand(3, 2, 4, device=CUDA).half()
+    for saved in torch.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)[1:]:
+        assert saved.dtype == torch.float32
+    for saved in torch._native_batch_norm_legit(x, None, None, True, 0.1, 1e-5)[1:]:
+        assert saved.dtype == torch.float32
+
+
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 @pytest.mark.parametrize("ends", [False, True])
 def test_bags_say_which_index_is_theirs(mode, ends):

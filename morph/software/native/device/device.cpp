@@ -50,6 +50,7 @@ void install(Settings wanted) {
   install_ctc();
   install_products();
   install_saved();
+  install_batches();
   install_outputs();
   install_arithmetic();
   install_fused_attention();

@@ -7,6 +7,8 @@
 #include <ATen/Context.h>
 #include <torch/library.h>
 
+#include <algorithm>
+
 namespace software {
 namespace {
 
@@ -103,6 +105,17 @@ void product_of_bytes(Arguments arguments) {
               columns);
 }
 
+// (self, other, *, alpha): tensors of one type on one device are one kernel, which reads the number there.
+void add_number(Arguments arguments) {
+  std::vector<Tensor> all = arguments[0].toTensorVector();
+  const Tensor& number = arguments[1].toTensor();
+  auto alike = [&](const Tensor& each) {
+    return each.device() == all[0].device() && each.scalar_type() == all[0].scalar_type();
+  };
+  bool is_one_kernel = number.is_cpu() && std::all_of(all.begin(), all.end(), alike);
+  TORCH_CHECK(!is_one_kernel, "scalar tensor expected to be on ", all[0].device(), " but is on ", number.device());
+}
+
 template <auto check>
 void with_check(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   check(torch::jit::last(*stack, op.schema().arguments().size()));
@@ -125,6 +138,8 @@ void install_checked_arguments() {
   library.impl("_assert_async.msg", torch::CppFunction::makeFromBoxedFunction<&asserted>());
   library.impl("randperm.generator_out", torch::CppFunction::makeFromBoxedFunction<&with_check<&permuted>>());
   library.impl("_embedding_bag_backward", torch::CppFunction::makeFromBoxedFunction<&with_check<&embedding_bag_backward>>());
+  for (const char* name : {"_foreach_add.Tensor", "_foreach_add_.Tensor"})
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&add_number>>());
   for (const char* name : {"_int_mm", "_int_mm.out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&product_of_bytes>>());
   for (const char* name : {"scatter_reduce.two", "scatter_reduce_.two", "scatter_reduce.two_out"})

@@ -32,6 +32,7 @@ void install_cudnn();          // cudnn.cpp
 void install_ctc();            // ctc.cpp
 void install_products();       // products.cpp
 void install_saved();          // saved.cpp
+void install_batches();        // batches.cpp
 void install_outputs();        // outputs.cpp
 void install_arithmetic();     // arithmetic.cpp
 void install_limits();         // limits.cpp

@@ -1,25 +1,20 @@
-// What CUDA's kernels return for the backward pass and the CPU's leave out or round: by what batches were normalized
-// outside training, by what layers were normalized, and to which bag of EmbeddingBag each index belongs.
-#include "operators/operators.h"
+// What CUDA's kernels return for the backward pass and the CPU's leave out or round: by what layers were normalized, and
+// to which bag of EmbeddingBag each index belongs.
+#include "operators/parameters.h"
 #include "operators/unboxed.h"
 
-#include <ATen/AccumulateType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_embedding_bag.h>
 #include <ATen/ops/_embedding_bag_forward_only.h>
-#include <ATen/ops/_native_batch_norm_legit.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/bincount.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/log_sigmoid_backward.h>
 #include <ATen/ops/log_sigmoid_forward.h>
-#include <ATen/ops/native_batch_norm.h>
-#include <ATen/ops/native_batch_norm_backward.h>
 #include <ATen/ops/native_group_norm.h>
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/native_layer_norm_backward.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/searchsorted.h>
 #include <torch/library.h>
 
@@ -28,106 +23,8 @@ namespace {
 
 using at::Tensor;
 using Optional = std::optional<Tensor>;
-using Batches = std::tuple<Tensor, Tensor, Tensor>;
 using Layers = std::tuple<Tensor, Tensor, Tensor>;
 using Bags = std::tuple<Tensor, Tensor, Tensor, Tensor>;
-
-bool is_reduced(const Tensor& tensor) {
-  return tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16;
-}
-
-Optional single(const Optional& parameter) {
-  return given(parameter) ? Optional(parameter->to(at::kFloat)) : std::nullopt;
-}
-
-// The CPU's kernels take statistics in single precision only beside parameters in single precision.
-bool statistics_are_wider(const Tensor& input, const Optional& weight, const Optional& mean) {
-  return given(weight) && given(mean) && is_reduced(*weight) && weight->scalar_type() == input.scalar_type() &&
-         mean->scalar_type() == at::kFloat;
-}
-
-// The CPU's take them in one type, that of the input or single precision.
-bool are_mixed(const Tensor& input, const Optional& mean, const Optional& variance) {
-  if (!given(mean) || !given(variance)) return false;
-  at::ScalarType type = mean->scalar_type();
-  bool alike = type == variance->scalar_type();
-  return !alike || (type != input.scalar_type() && type != at::toAccumulateType(input.scalar_type(), c10::kCUDA));
-}
-Tensor accumulated(const Tensor& figures, const Tensor& input) {
-  return figures.to(at::toAccumulateType(input.scalar_type(), c10::kCUDA));
-}
-
-Batches with_saved(Batches all, const Tensor& input, const Tensor& mean, const Tensor& variance, double eps) {
-  auto type = at::toAccumulateType(input.scalar_type(), c10::kCUDA);
-  return {std::get<0>(all), mean.to(type, false, /*copy=*/true), (variance.to(type) + eps).rsqrt()};
-}
-
-Batches batch_norm(const Tensor& input, const Optional& weight, const Optional& bias, const Optional& mean,
-                   const Optional& variance, bool training, double momentum, double eps) {
-  if (are_mixed(input, mean, variance)) {
-    Tensor own_mean = accumulated(*mean, input), own_variance = accumulated(*variance, input);
-    Batches all = batch_norm(input, weight, bias, own_mean, own_variance, training, momentum, eps);
-    if (training) mean->copy_(own_mean), variance->copy_(own_variance);
-    return all;
-  }
-  if (statistics_are_wider(input, weight, mean))
-    return batch_norm(input, single(weight), single(bias), mean, variance, training, momentum, eps);
-  Batches all = at::native_batch_norm(input, weight, bias, mean, variance, training, momentum, eps);
-  return training ? all : with_saved(std::move(all), input, *mean, *variance, eps);
-}
-
-// The CPU's kernel writes the running figures, of which the operator's schema says nothing.
-void make_own(const Optional& figures) {
-  if (given(figures)) figures->storage().mutable_data();
-}
-
-Batches batch_norm_of_device(const Tensor& input, const Optional& weight, const Optional& bias, const Optional& mean,
-                             const Optional& variance, bool training, double momentum, double eps) {
-  if (training) make_own(mean), make_own(variance);
-  using Host = OnHost<"aten::native_batch_norm", &batch_norm>;
-  return Host::call(input, weight, bias, mean, variance, training, momentum, eps);
-}
-
-// CUDA's fused kernel reads every parameter in one type; its kernels for channels that lie last do not.
-bool is_one_kernel(const Tensor& input) {
-  bool last = input.is_contiguous(at::MemoryFormat::ChannelsLast) || input.is_contiguous(at::MemoryFormat::ChannelsLast3d);
-  return !last && !(input.is_contiguous() && input.stride(1) == 1);
-}
-
-// Outside training the CPU's kernel needs nothing saved, and refuses single precision beside halves.
-Batches batch_norm_backward(const Tensor& gradient, const Tensor& input, const Optional& weight, const Optional& mean,
-                            const Optional& variance, const Optional& saved, const Optional& scale, bool training,
-                            double eps, std::array<bool, 3> wanted) {
-  const Optional none;
-  if (are_mixed(input, mean, variance))
-    return batch_norm_backward(gradient, input, weight, accumulated(*mean, input), accumulated(*variance, input), saved,
-                               scale, training, eps, wanted);
-  if (statistics_are_wider(input, weight, mean)) {
-    bool reduced = training || wanted[1] || wanted[2];
-    TORCH_CHECK(!wanted[0] || !reduced || !is_one_kernel(input), "expected scalar type ", toString(weight->scalar_type()),
-                " but found Float");
-    auto [of_input, of_weight, of_bias] = batch_norm_backward(gradient, input, single(weight), mean, variance, saved,
-                                                              scale, training, eps, wanted);
-    if (of_weight.defined()) of_weight = of_weight.to(weight->scalar_type());
-    if (of_bias.defined()) of_bias = of_bias.to(weight->scalar_type());
-    return {of_input, of_weight, of_bias};
-  }
-  return at::native_batch_norm_backward(gradient, input, weight, mean, variance, training ? saved : none,
-                                        training ? scale : none, training, eps, wanted);
-}
-
-Batches batch_norm_legit(const Tensor& input, const Optional& weight, const Optional& bias, Tensor& mean,
-                         Tensor& variance, bool training, double momentum, double eps) {
-  if (statistics_are_wider(input, weight, mean))
-    return batch_norm_legit(input, single(weight), single(bias), mean, variance, training, momentum, eps);
-  Batches all = at::_native_batch_norm_legit(input, weight, bias, mean, variance, training, momentum, eps);
-  return training ? all : with_saved(std::move(all), input, mean, variance, eps);
-}
-
-// The CPU's kernel keeps means and deviations in the type of its parameters, CUDA's in single precision at least.
-Tensor single_weight(const Optional& weight, at::IntArrayRef shape, const Tensor& input) {
-  return given(weight) ? weight->to(at::kFloat) : at::ones(shape, input.options().dtype(at::kFloat));
-}
 
 void expect_type(const Tensor& input, const Optional& parameter) {
   TORCH_CHECK(!given(parameter) || parameter->scalar_type() == input.scalar_type(), "expected scalar type ",
@@ -225,10 +122,6 @@ Bags embedding_bag_forward(const Tensor& weight, const Tensor& indices, const Te
 void install_saved() {
   if (settings().type != c10::DeviceType::CUDA) return;
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library.impl("native_batch_norm", &batch_norm_of_device);
-  library.impl("native_batch_norm_backward",
-               &OnHost<"aten::native_batch_norm_backward", &batch_norm_backward>::call);
-  library.impl("_native_batch_norm_legit", &OnHost<"aten::_native_batch_norm_legit", &batch_norm_legit>::call);
   library.impl("native_group_norm", &OnHost<"aten::native_group_norm", &normalized_groups>::call);
   library.impl("native_layer_norm", &OnHost<"aten::native_layer_norm", &normalized_layers>::call);
   library.impl("native_layer_norm_backward",

@@ -5,8 +5,8 @@
 
 #define FOREACH(_) \
   _(_foreach_abs) _(_foreach_abs_) _(_foreach_acos) _(_foreach_acos_) _(_foreach_add_List) _(_foreach_add_Scalar) \
-  _(_foreach_add_ScalarList) _(_foreach_add_Tensor) _(_foreach_add__List) _(_foreach_add__Scalar) \
-  _(_foreach_add__ScalarList) _(_foreach_add__Tensor) _(_foreach_addcdiv_Scalar) _(_foreach_addcdiv_ScalarList) \
+  _(_foreach_add_ScalarList) _(_foreach_add__List) _(_foreach_add__Scalar) \
+  _(_foreach_add__ScalarList) _(_foreach_addcdiv_Scalar) _(_foreach_addcdiv_ScalarList) \
   _(_foreach_addcdiv__Scalar) _(_foreach_addcdiv__ScalarList) \
   _(_foreach_addcmul_Scalar) _(_foreach_addcmul_ScalarList) \
   _(_foreach_addcmul__Scalar) _(_foreach_addcmul__ScalarList) _(_foreach_asin) \
