@@ -44,6 +44,9 @@ void install(Settings wanted) {
   install_transforms();
   install_factorizations();
   install_int4();
+  install_mixed_dtypes();
+  install_semi_structured();
+  install_semi_structured_tiles();
   install_zeros();
   install_normalization();
   install_cudnn();

@@ -26,6 +26,9 @@ void install_checked_arguments();  // arguments.cpp
 void install_transforms();     // transforms.cpp
 void install_factorizations();  // factorization.cpp
 void install_int4();           // int4.cpp
+void install_mixed_dtypes();   // mixed_dtypes.cpp
+void install_semi_structured();  // semi_structured.cpp
+void install_semi_structured_tiles();  // semi_structured_tiles.cpp
 void install_zeros();          // zeros.cpp
 void install_normalization();  // normalization.cpp
 void install_cudnn();          // cudnn.cpp
