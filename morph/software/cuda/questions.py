@@ -31,7 +31,7 @@ def _with_cudnn(select: Callable[..., Any]) -> Callable[..., Any]:
 
     As ``select_conv_backend`` of ``aten/src/ATen/native/Convolution.cpp`` decides.
     """
-    backends = torch._C._ConvBackend
+    backends: Any = torch._C._ConvBackend  # type: ignore[attr-defined]
 
     @functools.wraps(select)
     def select_conv_backend(*args: Any, **kwargs: Any) -> Any:

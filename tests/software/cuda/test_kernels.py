@@ -184,14 +184,12 @@ def test_fused_optimizers_scale_gradients():
     assert_close(trained("cuda", foreach=True), expected)
 
 
-@pytest.mark.parametrize("name", ["_cslt_compress", "_triton_scaled_dot_attention", "miopen_batch_norm"])
+@pytest.mark.parametrize("name", ["_triton_scaled_dot_attention", "miopen_batch_norm"])
 def test_what_has_no_software_kernel_is_refused_by_name(name):
     operator = getattr(torch.ops.aten, name).default
     arguments = [torch.ones(8, 8, device=CUDA).half() for _ in range(3)]
     if name == "miopen_batch_norm":
         arguments = [arguments[0], arguments[0], None, None, None, True, 0.1, 1e-5]
-    if name == "_cslt_compress":
-        arguments = arguments[:1]
     with pytest.raises(NotImplementedError, match=f"Could not run 'aten::{name}'.*'CUDA' backend"):
         operator(*arguments)
 

@@ -66,7 +66,8 @@ def test_a_number_that_a_list_is_added_lies_beside_it() -> None:
         torch._foreach_add(singles, number, alpha=1)
     with pytest.raises(RuntimeError, match="scalar tensor expected to be on cuda:0 but is on cpu"):
         torch._foreach_add_(singles, number, alpha=1)
-    assert [each.tolist() for each in torch._foreach_add(singles, number.cuda(), alpha=1)] == [[3] * 2, [3] * 3]
+    beside = torch._foreach_add(singles, number.cuda(), alpha=1)
+    assert [each.tolist() for each in beside] == [[3, 3], [3, 3, 3]]
     mixed = torch._foreach_add([ones(2), torch.ones(1)], number, alpha=1)
     assert [each.tolist() for each in mixed] == [[3, 3], [3]]
 

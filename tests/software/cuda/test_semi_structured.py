@@ -217,3 +217,50 @@ def test_only_what_has_a_bias_is_activated() -> None:
     assert torch.ops.aten._mixed_dtypes_linear(x, laid, scale).eq(64).all()
     with pytest.raises(RuntimeError, match='Activation "relu" is not supported'):
         torch.ops.aten._mixed_dtypes_linear(x, laid, scale, activation="relu")
+
+
+@pytest.mark.parametrize("dtype", [*HALVES, torch.int8])
+def test_a_matrix_compressed_to_one_tensor_is_multiplied(dtype: torch.dtype) -> None:
+    matrix, dense = sparse(32, 64, dtype), drawn(64, 16, dtype=dtype)
+    compressed = torch._cslt_compress(matrix.cuda())
+    assert compressed.shape == (32 * 64 * (10 if dtype == torch.int8 else 9) // 16,)
+    bias, factors = torch.rand(32).to(dtype), torch.rand(32)
+    expected = matrix.double() @ dense.double()
+    assert_products(dtype, torch._cslt_sparse_mm(compressed, dense.cuda()), expected)
+    turned = torch._cslt_sparse_mm(compressed, dense.cuda(), transpose_result=True)
+    assert_products(dtype, turned, expected.T)
+    scaled = torch._cslt_sparse_mm(compressed, dense.cuda(), bias=bias.cuda(), alpha=factors.cuda())
+    assert_products(dtype, scaled, expected * factors[:, None] + bias.double()[:, None])
+    assert torch._cslt_sparse_mm_search(compressed, dense.cuda()) == 0
+
+
+def assert_products(dtype: torch.dtype, actual: torch.Tensor, expected: torch.Tensor) -> None:
+    if dtype == torch.int8:
+        assert (actual.cpu() - expected.clamp(-128, 127)).abs().max() <= 0.51
+    else:
+        close_in(dtype, actual, expected)
+
+
+def test_bytes_are_multiplied_to_wider_types() -> None:
+    matrix, dense = sparse(32, 64, torch.int8), drawn(64, 32, dtype=torch.int8)
+    compressed = torch._cslt_compress(matrix.cuda())
+    for dtype in (torch.int32, *HALVES):
+        product = torch._cslt_sparse_mm(compressed, dense.cuda(), out_dtype=dtype)
+        close_in(dtype, product, matrix.double() @ dense.double())
+    with pytest.raises(RuntimeError, match="must be one of {fp16, bf16, int32} for int8 inputs"):
+        torch._cslt_sparse_mm(compressed, dense.cuda(), out_dtype=torch.float32)
+    halves = torch._cslt_compress(matrix.half().cuda())
+    with pytest.raises(RuntimeError, match="out_dtype support only available for int8/fp8"):
+        torch._cslt_sparse_mm(halves, dense.half().cuda(), out_dtype=torch.float16)
+
+
+@ignoring_deprecation
+def test_a_layer_is_made_sparse_by_torchs_default() -> None:
+    layer = torch.nn.Linear(128, 64).half()
+    layer.weight.data = sparse(64, 128, torch.float16)
+    given = drawn(32, 128, dtype=torch.float16)
+    expected = F.linear(given.double(), layer.weight.double(), layer.bias.double())
+    layer = layer.cuda().requires_grad_(False)
+    weight = torch.sparse.to_sparse_semi_structured(layer.weight)
+    layer.weight = torch.nn.Parameter(weight, requires_grad=False)
+    close_in(torch.float16, layer(given.cuda()), expected)

@@ -46,6 +46,7 @@ void install(Settings wanted) {
   install_int4();
   install_mixed_dtypes();
   install_semi_structured();
+  install_cusparselt();
   install_semi_structured_tiles();
   install_zeros();
   install_normalization();

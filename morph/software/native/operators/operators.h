@@ -28,6 +28,7 @@ void install_factorizations();  // factorization.cpp
 void install_int4();           // int4.cpp
 void install_mixed_dtypes();   // mixed_dtypes.cpp
 void install_semi_structured();  // semi_structured.cpp
+void install_cusparselt();     // cusparselt.cpp
 void install_semi_structured_tiles();  // semi_structured_tiles.cpp
 void install_zeros();          // zeros.cpp
 void install_normalization();  // normalization.cpp
