@@ -10,8 +10,9 @@ from torch.utils._pytree import tree_iter, tree_map
 
 KERNEL = "is_kernel"  # set on an operator whose Python function stands for one kernel
 _OF_TORCH = ("aten", "prim", "prims", "c10d", "_c10d_functional")
-# The kernels have other workspaces than torch foresees; of the third, torch 2.13's lacks an argument, and
-# those of the products refuse batches and the metadata that CUDA's kernel makes for training
+# The kernels have other workspaces than torch foresees; for the third, torch 2.13's lacks an argument.
+# For the products it refuses batches and the metadata that CUDA's kernel makes for training, and takes the
+# length of cuSPARSELt's compressed tensor for the rows of its matrix
 _UNTOLD = (
     "aten::mkldnn_rnn_layer",
     "aten::log_sigmoid_forward",
@@ -19,6 +20,7 @@ _UNTOLD = (
     "aten::_sparse_semi_structured_mm",
     "aten::_sparse_semi_structured_addmm",
     "aten::_sparse_semi_structured_linear",
+    "aten::_cslt_sparse_mm",
 )
 _COPIES = ("aten::copy_", "aten::_to_copy", "aten::_foreach_copy_")
 _EMPTY = tuple(

@@ -234,6 +234,19 @@ def test_a_matrix_compressed_to_one_tensor_is_multiplied(dtype: torch.dtype) -> 
     assert torch._cslt_sparse_mm_search(compressed, dense.cuda()) == 0
 
 
+def test_a_graph_multiplies_what_it_compresses() -> None:
+    matrix, dense = sparse(32, 64, torch.float16), drawn(64, 16, dtype=torch.float16).cuda()
+    given = matrix.cuda()
+
+    def work() -> torch.Tensor:
+        return torch._cslt_sparse_mm(torch._cslt_compress(given), dense)
+
+    graph, product = captured(work)
+    given.copy_(-given)
+    graph.replay()
+    close_in(torch.float16, product, -matrix.double() @ dense.cpu().double())
+
+
 def assert_products(dtype: torch.dtype, actual: torch.Tensor, expected: torch.Tensor) -> None:
     if dtype == torch.int8:
         assert (actual.cpu() - expected.clamp(-128, 127)).abs().max() <= 0.51

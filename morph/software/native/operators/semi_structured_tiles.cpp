@@ -2,7 +2,7 @@
 // are semi-structured. For training: which values are kept is chosen anew in each step.
 #include "operators/semi_structured.h"
 
-#include "operators/operators.h"
+#include "operators/parameters.h"
 #include "operators/unboxed.h"
 
 #include <ATen/ops/constant_pad_nd.h>
@@ -152,14 +152,10 @@ Tensor as_squares(const Tensor& metadata) {
   return metadata.view({metadata.size(1) / 2, metadata.size(0), 2}).permute({1, 2, 0});
 }
 
-bool is_of_halves(const Tensor& input) {
-  return input.scalar_type() == at::kHalf || input.scalar_type() == at::kBFloat16;
-}
-
 using Sparsified = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>;
 
 Sparsified semi_structured_tile(const Tensor& input, std::string_view algorithm, bool use_cutlass) {
-  TORCH_CHECK(is_of_halves(input), input.scalar_type());
+  TORCH_CHECK(is_reduced(input), input.scalar_type());
   TORCH_CHECK(input.dim() == 2, "Can only sparsify 2d tensors");
   TORCH_CHECK(input.stride(1) == 1, "Can only sparsify contiguous tensors. Sparsify the transpose otherwise.");
   TORCH_CHECK(input.size(1) % 32 == 0, "Number of cols should be multiple of 32");
@@ -179,7 +175,7 @@ void check_masks(const Tensor& input, const Tensor& masks) {
 }
 
 std::tuple<Tensor, Tensor> semi_structured_apply(const Tensor& input, const Tensor& masks) {
-  TORCH_CHECK(is_of_halves(input), "Unsupported dtype - only `float16` and `bfloat16` are supported currently");
+  TORCH_CHECK(is_reduced(input), "Unsupported dtype - only `float16` and `bfloat16` are supported currently");
   TORCH_CHECK(input.dim() == 2 && input.size(1) % 32 == 0, "Wrong alignment shape[1]");
   check_masks(input, masks);
   Tensor matrix = sized(input, whole_rows(input), whole_columns(input)), kept = kept_by(masks);
@@ -187,7 +183,7 @@ std::tuple<Tensor, Tensor> semi_structured_apply(const Tensor& input, const Tens
 }
 
 Tensor semi_structured_apply_dense(const Tensor& input, const Tensor& masks) {
-  TORCH_CHECK(is_of_halves(input), "Unsupported `input` dtype");
+  TORCH_CHECK(is_reduced(input), "Unsupported `input` dtype");
   TORCH_CHECK(input.stride(0) == 1 || input.stride(1) == 1,
               "`input` should be either RowMajor or ColMajor. Invalid memory layout - try .contiguous()?");
   check_masks(input, masks);
