@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -17,7 +15,6 @@ from morph.software.machine import Machine
 from morph.software.settings import TOOLKIT
 
 CUDNN = 92000  # 9.20.0, which torch 2.13's own distributions for CUDA require
-CUBLAS_WORKSPACES = ":4096:2:16:8"  # of compute capability 8.0: KiB and number, by turns
 CUBLASLT_WORKSPACE = 1 << 20
 
 
@@ -65,17 +62,19 @@ def _runtime() -> int:
     return int(major) * 1000 + int(minor) * 10
 
 
-def settings() -> dict[str, Any]:
+def settings(native: Any) -> dict[str, Any]:
     """Return the names of ``torch._C`` that set what a library takes, which CUDA and HIP have.
 
-    What is set is what is read again; there is no library that would take less or more for it.
+    What is set is what is read again; there is no library that would take less or more for it, but for
+    cuBLAS's workspaces, which the statistics of memory count.
+
+    Args:
+        native: The device's C++ part.
     """
     return {
         **_benchmark_limit(),
         **_setting("_cuda_get_conv_benchmark_empty_cache", "_cudnn_set_conv_benchmark_empty_cache", True),
-        **_workspace("Cublas", _cublas_workspace),
-        **_workspace("CublasLt", lambda: CUBLASLT_WORKSPACE),
-        "_cuda_clearCublasWorkspaces": lambda: None,
+        **_cublas(native),
         "_cuda_getCurrentBlasHandle": lambda: 0,
         **_tuning(),
     }
@@ -128,18 +127,17 @@ def _benchmark_limit() -> dict[str, Any]:
     return {getter: functions[getter], setter: change}
 
 
-def _workspace(library: str, default: Any) -> dict[str, Any]:
-    getter, setter = f"_cuda_get{library}WorkspaceSize", f"_cuda_set{library}WorkspaceSize"
-    functions = _setting(getter, setter, default())
-    functions[f"_cuda_reset{library}WorkspaceSize"] = lambda: functions[setter](default())
-    return functions
-
-
-def _cublas_workspace() -> int:
-    sizes = [
-        int(text) for text in re.findall(r"\d+", os.environ.get("CUBLAS_WORKSPACE_CONFIG", CUBLAS_WORKSPACES))
-    ]
-    return sum(size * number << 10 for size, number in zip(sizes[::2], sizes[1::2], strict=False))
+def _cublas(native: Any) -> dict[str, Any]:
+    getter, setter = "_cuda_getCublasLtWorkspaceSize", "_cuda_setCublasLtWorkspaceSize"
+    functions = _setting(getter, setter, CUBLASLT_WORKSPACE)
+    return {
+        **functions,
+        "_cuda_resetCublasLtWorkspaceSize": partial(functions[setter], CUBLASLT_WORKSPACE),
+        "_cuda_getCublasWorkspaceSize": native.cublas_workspace,
+        "_cuda_setCublasWorkspaceSize": native.set_cublas_workspace,
+        "_cuda_resetCublasWorkspaceSize": partial(native.set_cublas_workspace, None),
+        "_cuda_clearCublasWorkspaces": native.clear_cublas_workspaces,
+    }
 
 
 def _tuning() -> dict[str, Any]:

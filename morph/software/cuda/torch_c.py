@@ -40,7 +40,7 @@ def names(machine: Machine) -> dict[str, Any]:
         **_devices(machine),
         **_streams(),
         **cudart.names(),
-        **libraries.settings(),
+        **libraries.settings(machine.native),
         **memory.names(machine),
         **questions.names(),
     }

@@ -160,3 +160,20 @@ except OSError:
 
 def test_deactivation_restores_ctypes(platform):
     assert origin.run(platform, UNDONE).stdout == "invalid argument\nundone\n"
+
+
+BEFORE = """
+import ctypes, torch
+driver, value = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
+def calls():
+    return [driver.cuDeviceGetCount(ctypes.byref(value)), driver.cuDeviceGet(ctypes.byref(value), 0)]
+print(calls(), driver.cuDriverGetVersion(ctypes.byref(value)))
+assert {initialize} == 0
+print(calls())
+"""
+
+
+@pytest.mark.parametrize("initialize", ["driver.cuInit(0)", "int(torch.zeros(1, device='cuda'))"])
+def test_the_driver_asks_to_be_initialized(platform, initialize):
+    done = platform.run(BEFORE.format(initialize=initialize))
+    assert done.stdout.splitlines()[-2:] == ["[3, 3] 0", "[0, 0]"]

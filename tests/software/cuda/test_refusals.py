@@ -52,6 +52,13 @@ def test_gradients_of_a_recurrent_network_have_none(kind: type[nn.RNNBase]) -> N
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_the_results_of_a_recurrent_network_are_cudnns(kind: type[nn.RNNBase]) -> None:
+    output, state = kind(3, 4).cuda()(ones(2, 1, 3))
+    for result in (output, *(state if kind is nn.LSTM else [state])):
+        assert result.grad_fn.name() == "CudnnRnnBackward0"
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
 def test_a_state_that_is_not_contiguous_is_refused(kind: type[nn.RNNBase]) -> None:
     state = ones(1, 4, 2).transpose(1, 2)
     with pytest.raises(RuntimeError, match="rnn: hx is not contiguous"):

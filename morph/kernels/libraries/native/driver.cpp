@@ -6,6 +6,7 @@
 #include "peers.h"
 #include "queues.h"
 
+#include <atomic>
 #include <utility>
 
 namespace {
@@ -18,15 +19,27 @@ using Event = void*;
 constexpr int kPriority = -3;  // the greatest
 constexpr unsigned kApi = 3020;
 
-int checked(int device) { return machine::exists(device) ? 0 : int(machine::kInvalidDevice); }
+std::atomic<bool> initialized{false};  // by cuInit; the runtime initializes the driver too
 
-int init(unsigned flags) { return flags ? int(machine::kInvalidValue) : machine::count() ? 0 : int(machine::kNoDevice); }
+int checked() { return initialized || machine::is_initialized() ? 0 : int(machine::kNotInitialized); }
+int checked(int device) {
+  if (int code = checked()) return code;
+  return machine::exists(device) ? 0 : int(machine::kInvalidDevice);
+}
+
+int init(unsigned flags) {
+  if (flags) return machine::kInvalidValue;
+  if (!machine::count()) return machine::kNoDevice;
+  initialized = true;
+  return 0;
+}
 int device_of(int* device, int ordinal) {
   if (!device) return machine::kInvalidValue;
   *device = ordinal;
   return checked(ordinal);
 }
 int count_devices(int* count) {
+  if (int code = checked()) return code;
   if (!count) return machine::kInvalidValue;
   *count = machine::count();
   return 0;

@@ -6,6 +6,7 @@
 
 #define MACHINE(FUNCTION)                                       \
   FUNCTION(int, use, ())                                        \
+  FUNCTION(int, is_initialized, ())                             \
   FUNCTION(int, count, ())                                      \
   FUNCTION(int, get_device, ())                                 \
   FUNCTION(int, set_device, (int))                              \
@@ -48,6 +49,7 @@ enum : int {
   kSuccess = 0,
   kInvalidValue = 1,
   kMemoryAllocation = 2,
+  kNotInitialized = 3,
   kInvalidPitch = 12,
   kInvalidDirection = 21,
   kNoDevice = 100,

@@ -5,44 +5,108 @@
 #include "device/device.h"
 
 #include <c10/util/Exception.h>
+#include <torch/csrc/autograd/graph_task.h>
 
-#include <array>
-#include <bitset>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
+#include <optional>
 
 namespace software {
 namespace {
 
-constexpr size_t kMostDevices = 256;  // of c10::DeviceIndex
+using c10::DeviceIndex;
+using Handle = int;
+using Handles = std::map<DeviceIndex, Handle>;
 
-std::mutex handles_mutex;
-std::array<int, kMostDevices> unused_handles{};  // handles of threads that have ended
+constexpr size_t kDefaultWorkspace = (4096 * 2 + 16 * 8) << 10;  // bytes, of compute capability 8.0
+
+std::mutex cublas_mutex;
+std::map<DeviceIndex, std::vector<Handle>> unused;  // of threads that have ended
+Handle last_handle = 0;
+auto& workspaces = *new std::map<std::pair<Handle, c10::StreamId>, c10::DataPtr>;  // never freed: the allocator ends first
+std::atomic<size_t> generation{0};  // of workspaces, which are cleared together
+std::optional<size_t> wanted_workspace;
 
 struct HandlesOfThread {
-  std::bitset<kMostDevices> has;
+  Handles handles;
   ~HandlesOfThread() {
-    std::lock_guard lock(handles_mutex);
-    for (size_t each = 0; each < kMostDevices; each++) unused_handles[each] += has[each];
+    std::lock_guard lock(cublas_mutex);
+    for (auto [device, handle] : handles) unused[device].push_back(handle);
   }
 };
 
-void make_handle(size_t device) {
-  std::lock_guard lock(handles_mutex);
-  if (unused_handles[device]) {
-    unused_handles[device]--;
-  } else if (break_off_unsafe()) {
-    TORCH_CHECK(false, settings().title, " error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`");
+Handle make_handle(DeviceIndex device) {
+  std::vector<Handle>& free = unused[device];
+  if (free.empty()) {
+    TORCH_CHECK(!break_off_unsafe(), settings().title,
+                " error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`");
+    return ++last_handle;
   }
+  Handle taken = free.back();
+  free.pop_back();
+  return taken;
+}
+
+// CUDA's torch computes gradients in a thread of the device's, and this device in the thread that asks for them.
+Handle handle_on(DeviceIndex device, bool of_gradients) {
+  thread_local HandlesOfThread own;
+  static Handles of_device_threads;
+  std::lock_guard lock(cublas_mutex);
+  Handles& handles = of_gradients ? of_device_threads : own.handles;
+  auto found = handles.find(device);
+  return found != handles.end() ? found->second : handles[device] = make_handle(device);
+}
+
+bool has_workspace(std::pair<Handle, c10::StreamId> place) {
+  std::lock_guard lock(cublas_mutex);
+  return workspaces.count(place);
+}
+
+void need_workspace(DeviceIndex device, std::pair<Handle, c10::StreamId> place) {
+  if (settings().type != c10::DeviceType::CUDA || has_workspace(place)) return;
+  OnDevice guard(device);
+  c10::DataPtr memory = allocator()->allocate(cublas_workspace());  // without the lock: it may call Python
+  std::lock_guard lock(cublas_mutex);
+  workspaces.emplace(place, std::move(memory));
+}
+
+// As torch reads it; 0 is a size.
+std::optional<size_t> configured() {
+  const char* text = std::getenv("CUBLAS_WORKSPACE_CONFIG");
+  std::optional<size_t> total;
+  size_t size, count;
+  for (int used; text && std::sscanf(text, ":%zu:%zu%n", &size, &count, &used) == 2; text += used)
+    total = total.value_or(0) + (size * count << 10);
+  return total;
 }
 
 }  // namespace
 
-void need_cublas(c10::DeviceIndex device) {
-  thread_local HandlesOfThread handles;
-  size_t index = uint8_t(device);
-  if (handles.has[index]) [[likely]] return;
-  make_handle(index);
-  handles.has.set(index);
+void need_cublas(DeviceIndex device) {
+  struct Place {
+    c10::StreamId stream;
+    size_t generation;
+    DeviceIndex device;
+    bool of_gradients;
+    bool operator==(const Place&) const = default;
+  };
+  thread_local Place last{0, 0, -1, false};
+  Place place{current_stream(device).id(), generation, device, torch::autograd::get_current_graph_task_id() != -1};
+  if (place == last) [[likely]] return;
+  need_workspace(device, {handle_on(device, place.of_gradients), place.stream});
+  last = place;
+}
+
+size_t cublas_workspace() { return wanted_workspace ? *wanted_workspace : configured().value_or(kDefaultWorkspace); }
+void set_cublas_workspace(std::optional<size_t> bytes) { wanted_workspace = bytes; }
+
+void clear_cublas_workspaces() {
+  generation++;
+  std::map<std::pair<Handle, c10::StreamId>, c10::DataPtr> cleared;
+  std::lock_guard lock(cublas_mutex);
+  cleared.swap(workspaces);
 }
 
 }  // namespace software

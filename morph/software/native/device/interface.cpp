@@ -31,6 +31,7 @@ int use() {
   });
 }
 
+int initialized() { return is_initialized(); }
 int count() { return settings().count; }
 int get_device() { return current_device(); }
 int set_device(int index) {
@@ -107,6 +108,7 @@ size_t address(Function* function) {
 
 std::map<std::string, size_t> interface() {
   return {{"use", address(&use)},
+          {"is_initialized", address(&initialized)},
           {"count", address(&count)},
           {"get_device", address(&get_device)},
           {"set_device", address(&set_device)},

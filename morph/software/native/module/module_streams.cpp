@@ -52,6 +52,9 @@ void bind_streams(py::module& module) {
   module.def("note_captured_work", [] { note_captured_work(current(-1)); });
   module.def("refuse_in_capture", &refuse_in_capture, py::arg("detail") = "");
   module.def("need_handle", &need_handle);
+  module.def("cublas_workspace", &cublas_workspace);
+  module.def("set_cublas_workspace", &set_cublas_workspace);
+  module.def("clear_cublas_workspaces", &clear_cublas_workspaces);
   module.def("watch_waits", [](int mode) { watch_waits(Waits(mode)); });
   module.def("watched_waits", [] { return int(watched_waits()); });
 }

@@ -3,11 +3,15 @@
 #include "device/device.h"
 #include "operators/fallback.h"
 #include "operators/operators.h"
+#include "operators/unboxed.h"
 
 #include <ATen/Context.h>
+#include <ATen/ops/avg_pool2d.h>
+#include <ATen/ops/empty_strided.h>
 #include <torch/library.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace software {
 namespace {
@@ -53,10 +57,12 @@ void asserted(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::ji
   }
 }
 
-// (n, generator, *, out)
-void permuted(Arguments arguments) {
-  bool refused = arguments[2].toTensor().scalar_type() == at::kBFloat16 && arguments[0].toInt() > 0;
-  TORCH_CHECK_NOT_IMPLEMENTED(!refused, "\"randperm_out_cuda\" not implemented for 'BFloat16'");
+// (n, generator, *, out): of no numbers, any generator and any type will do.
+void permuted(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  at::ScalarType type = torch::jit::peek(*stack, 2, 3).toTensor().scalar_type();
+  if (torch::jit::peek(*stack, 0, 3).toInt() == 0) torch::jit::peek(*stack, 1, 3) = IValue();
+  else TORCH_CHECK_NOT_IMPLEMENTED(type != at::kBFloat16, "\"randperm_out_cuda\" not implemented for 'BFloat16'");
+  fallback(op, keys, stack);
 }
 
 // (self, generator), or (self, p, generator)
@@ -116,6 +122,20 @@ void add_number(Arguments arguments) {
   TORCH_CHECK(!is_one_kernel, "scalar tensor expected to be on ", all[0].device(), " but is on ", number.device());
 }
 
+// CUDA's kernel counts the results by integers of 32 bits (safe_downcast in AveragePool2d.cu).
+using Pooling = at::_ops::avg_pool2d;
+Tensor avg_pool2d(const Tensor& self, at::IntArrayRef kernel, at::IntArrayRef stride, at::IntArrayRef padding, bool ceil,
+                  bool count_padding, std::optional<int64_t> divisor) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (self.numel() > most) [[unlikely]] {
+    Tensor meta = at::empty_strided(self.sizes(), self.strides(), self.options().device(at::kMeta));
+    Tensor pooled = Pooling::call(meta, kernel, stride, padding, ceil, count_padding, divisor);
+    TORCH_CHECK(pooled.numel() <= most, "integer out of range");
+  }
+  static Unboxed<Pooling::schema> plain(Pooling::name, &Pooling::redispatch);
+  return plain(self, kernel, stride, padding, ceil, count_padding, divisor);
+}
+
 template <auto check>
 void with_check(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   check(torch::jit::last(*stack, op.schema().arguments().size()));
@@ -134,9 +154,10 @@ void install_checked_arguments() {
   library.impl("bernoulli_.Tensor", torch::CppFunction::makeFromBoxedFunction<&with_check<&probabilities<1>>>());
   for (const char* name : {"cumsum", "cumsum_", "cumsum.out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&cumsum>>());
+  library.impl("avg_pool2d", &avg_pool2d);
   library.impl("histc", torch::CppFunction::makeFromBoxedFunction<&histc>());
   library.impl("_assert_async.msg", torch::CppFunction::makeFromBoxedFunction<&asserted>());
-  library.impl("randperm.generator_out", torch::CppFunction::makeFromBoxedFunction<&with_check<&permuted>>());
+  library.impl("randperm.generator_out", torch::CppFunction::makeFromBoxedFunction<&permuted>());
   library.impl("_embedding_bag_backward", torch::CppFunction::makeFromBoxedFunction<&with_check<&embedding_bag_backward>>());
   for (const char* name : {"_foreach_add.Tensor", "_foreach_add_.Tensor"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&add_number>>());

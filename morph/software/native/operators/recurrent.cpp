@@ -11,6 +11,7 @@
 #include <ATen/ops/rnn_tanh_native.h>
 #include <ATen/FuncTorchTLS.h>
 #include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/functions/utils.h>
 #include <torch/library.h>
 
 namespace software {
@@ -49,12 +50,37 @@ bool is_cudnns(const Tensor& input) {
          floating && input.sym_numel() != 0;
 }
 
-void refuse_backward(const Tensor& output) {
-  if (!output.requires_grad()) return;
-  output.register_hook([](const Tensor& gradient) -> Tensor {
-    TORCH_CHECK(false, "cudnn RNN backward can only be called in training mode");
-    return gradient;
-  });
+// The node of a network's results in the graph of gradients; the unfused layers, which compute them, are behind it.
+struct CudnnRnnBackward final : torch::autograd::Node {
+  CudnnRnnBackward(bool train, torch::autograd::edge_list&& next) : Node(std::move(next)), train_(train) {}
+  std::string name() const override { return "CudnnRnnBackward0"; }
+  variable_list apply(variable_list&& gradients) override {
+    TORCH_CHECK(train_, "cudnn RNN backward can only be called in training mode");
+    return std::move(gradients);
+  }
+
+ private:
+  bool train_;
+};
+
+using NodePointer = decltype(torch::autograd::Edge::function);  // since torch 2.13 not std::shared_ptr
+
+template <class Pointer>
+Pointer owner(torch::autograd::Node* node) {
+  if constexpr (std::is_same_v<Pointer, std::shared_ptr<torch::autograd::Node>>) return Pointer(node);
+  else return Pointer::unsafe_steal_from_new(node);
+}
+
+template <class Result>
+Result with_cudnns_node(const Result& result, bool train) {
+  auto join = [&](const auto&... each) -> Result {
+    if (!torch::autograd::compute_requires_grad(each...)) return result;
+    auto node = owner<NodePointer>(new CudnnRnnBackward(train, torch::autograd::collect_next_edges(each...)));
+    Result named{each.detach()...};
+    std::apply([&](auto&... of_node) { (torch::autograd::set_history(of_node, node), ...); }, named);
+    return named;
+  };
+  return std::apply(join, result);
 }
 
 void ensure_contiguous(const Tensor& hidden) { TORCH_CHECK(hidden.is_contiguous(), "rnn: hx is not contiguous"); }
@@ -115,7 +141,6 @@ bool takes_functions() {
     return false;
   }
 }
-bool derives_twice() { return at::GradMode::is_enabled() && takes_functions(); }
 
 // A network of cuDNN's, whose results are differentiated once, and in training only; `train` is the place of that
 // argument, and `hidden` that of its state.
@@ -133,10 +158,8 @@ struct Recurrent<function, train, hidden> {
       return call(halved(arguments)...);
     }
     ensure_contiguous(std::get<hidden>(given));
-    if (std::get<train>(given)) return derives_twice() ? function(once(arguments)...) : function(arguments...);
-    Result result = function(arguments...);
-    std::apply([](const auto&... each) { (refuse_backward(each), ...); }, result);
-    return result;
+    if (!at::GradMode::is_enabled() || !takes_functions()) return function(arguments...);
+    return with_cudnns_node(function(once(arguments)...), std::get<train>(given));
   }
 };
 
