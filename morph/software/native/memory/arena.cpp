@@ -48,11 +48,26 @@ inline void add(c10::CachingAllocator::StatArray& array, bool large, int64_t amo
   change(array[large ? 2 : 1], amount);
 }
 
+// Of small blocks: what was given back and taken again.
+void pass(c10::CachingAllocator::StatArray& array, int64_t amount) {
+  for (auto* stat : {&array[0], &array[1]}) stat->allocated += amount, stat->freed += amount;
+}
+void raise_for_a_while(c10::CachingAllocator::StatArray& array, int64_t amount) {
+  if (amount <= 0 || holds_peaks) return;
+  for (auto* stat : {&array[0], &array[1]}) stat->peak = std::max(stat->peak, stat->current + amount);
+}
+
+const Block* free_after(const Block* block) { return block->after && !block->after->used ? block->after : nullptr; }
+
 }  // namespace
 
 Block* Arena::take(size_t requested, c10::StreamId stream, MempoolId_t pool) {
   std::lock_guard lock(lock_);
   size_t size = rounded_as_set(requested + settings().padding, kRound);
+  if (last_freed_) {
+    if (is_recycled(size, stream, pool)) [[likely]] return recycle(requested);
+    settle();
+  }
   Block* block = cached(size, stream, pool);
   if (!block) block = grow(size, stream, pool);
   split(block, size);
@@ -63,12 +78,70 @@ Block* Arena::take(size_t requested, c10::StreamId stream, MempoolId_t pool) {
 
 void Arena::give_back(Segment* segment, void* pointer) {
   std::lock_guard lock(lock_);
-  make_free(segment->block_at(pointer));
+  Block* block = segment->block_at(pointer);
+  TORCH_CHECK(block != last_freed_, "invalid device pointer: ", pointer);
+  settle();
+  if (may_be_recycled(block)) {
+    last_freed_ = block;
+    return;
+  }
+  make_free(block);
   settle_inactive(segment->large);
 }
 
+// With a free block before it, it would begin there.
+bool Arena::may_be_recycled(const Block* block) const {
+  return !block->segment->large && !block->awaited && (!block->before || block->before->used) && !is_recorded();
+}
+
+// Whether it is what a search would find, had it been freed and joined with the free block after it.
+bool Arena::is_recycled(size_t size, c10::StreamId stream, MempoolId_t pool) const {
+  const Segment& segment = *last_freed_->segment;
+  if (size != last_freed_->size || stream != segment.stream || pool != segment.pool) return false;
+  const Block* rest = free_after(last_freed_);
+  return segment.free->is_smallest(size, size + (rest ? rest->size : 0), rest);
+}
+
+Block* Arena::recycle(size_t requested) {
+  Block* block = std::exchange(last_freed_, nullptr);
+  const Block* rest = free_after(block);
+  bool whole = !block->before && (!block->after || (rest && !rest->after));
+  int64_t bytes = whole ? rest ? -int64_t(rest->size) : 0 : int64_t(block->size), blocks = int64_t(!whole) - int64_t(!!rest);
+  recycled_.blocks++;
+  recycled_.bytes += int64_t(block->size);
+  if (requested == block->requested) recycled_.requested += int64_t(requested);
+  else {
+    add(stats_.requested_bytes, false, -int64_t(block->requested));
+    add(stats_.requested_bytes, false, int64_t(requested));
+    block->requested = requested;
+  }
+  recycled_.inactive_blocks += std::abs(blocks);
+  recycled_.inactive_bytes += std::abs(bytes);
+  raise_for_a_while(stats_.inactive_split, blocks);
+  raise_for_a_while(stats_.inactive_split_bytes, bytes);
+  return block;
+}
+
+// Frees what was given back last, and brings the statistics up to date.
+void Arena::settle() {
+  if (Block* block = std::exchange(last_freed_, nullptr)) {
+    make_free(block);
+    settle_inactive(false);
+  }
+  if (!recycled_.blocks) return;
+  for (auto [array, amount] : {std::pair(&stats_.allocation, recycled_.blocks), {&stats_.active, recycled_.blocks},
+                               {&stats_.allocated_bytes, recycled_.bytes}, {&stats_.active_bytes, recycled_.bytes},
+                               {&stats_.requested_bytes, recycled_.requested},
+                               {&stats_.inactive_split, recycled_.inactive_blocks},
+                               {&stats_.inactive_split_bytes, recycled_.inactive_bytes}})
+    pass(*array, amount);
+  recycled_ = {};
+}
+
+void Arena::settle_frees() { Settled here(*this); }
+
 void Arena::let_wait(Block* block) {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   stop_counting(block);
   block->awaited = true;
 }
@@ -102,7 +175,7 @@ void Arena::make_cached(Block* block) {
 }
 
 void Arena::release_cached() {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   releases_++;
   release_unused_segments();
 }
@@ -187,7 +260,7 @@ Block* Arena::join(Block* left, Block* right, Block* free) {
 }
 
 int64_t Arena::releases() {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   return releases_;
 }
 
@@ -226,7 +299,7 @@ void Arena::forget(Block* block) {
 
 // Addresses are taken by granules, of which the file holds only the pages that are written.
 void* Arena::take_outside(size_t bytes, bool torchs) {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   size_t size = rounded(std::max(bytes, size_t(1)), kRound), offset = end_;
   char* start = size <= left() ? map(rounded(size, kGranule)) : nullptr;
   if (!start) return nullptr;
@@ -239,7 +312,7 @@ void* Arena::take_outside(size_t bytes, bool torchs) {
 }
 
 bool Arena::give_back_outside(Segment* segment) {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   auto found = outside_.find(segment->start);
   if (found == outside_.end()) return false;
   size_t bytes = rounded(segment->size, kGranule);
@@ -252,7 +325,7 @@ bool Arena::give_back_outside(Segment* segment) {
 }
 
 size_t Arena::available() {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   return left();
 }
 
@@ -331,24 +404,24 @@ std::vector<Arena::StatArray*> Arena::all_stats() {
 }
 
 c10::CachingDeviceAllocator::DeviceStats Arena::stats() {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   return stats_;
 }
 
 void Arena::reset_peaks() {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   for (StatArray* array : all_stats())
     for (auto& stat : *array) stat.reset_peak();
 }
 
 void Arena::raise_peaks() {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   for (StatArray* array : all_stats())
     for (auto& stat : *array) stat.peak = std::max(stat.peak, stat.current);
 }
 
 void Arena::reset_totals() {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   for (StatArray* array : all_stats())
     for (auto& stat : *array) stat.reset_accumulated();
   stats_.num_alloc_retries = stats_.num_ooms = releases_ = 0;
@@ -356,7 +429,7 @@ void Arena::reset_totals() {
 }
 
 void Arena::list(std::vector<SegmentView>& into) {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   for (auto& [start, segment] : segments_) {
     SegmentView view{device_, size_t(start), segment->size, segment->stream, segment->pool, segment->large, {}};
     for (Block* block = segment->block_at(start); block; block = block->after)
@@ -366,18 +439,18 @@ void Arena::list(std::vector<SegmentView>& into) {
 }
 
 void Arena::hold(MempoolId_t pool) {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   holders_[pool]++;
 }
 
 void Arena::let_go(MempoolId_t pool) {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   auto found = holders_.find(pool);
   if (found != holders_.end() && --found->second == 0) holders_.erase(found);
 }
 
 int Arena::holders(MempoolId_t pool) {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   auto found = holders_.find(pool);
   return found == holders_.end() ? 0 : found->second;
 }

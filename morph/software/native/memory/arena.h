@@ -51,6 +51,7 @@ class Arena {
   void put_back(MempoolId_t pool, const std::vector<SegmentView>& state);
 
   void forget_history();
+  void settle_frees();  // before a history begins
   std::vector<MemoryEvent> history();
   Context context_of(const void* block);
   Context context_of_segment(const void* start);
@@ -62,6 +63,15 @@ class Arena {
  private:
   using StatArray = c10::CachingAllocator::StatArray;
 
+  // For all but takes and frees: nothing waits to be taken again.
+  struct Settled {
+    explicit Settled(Arena& arena) : lock(arena.lock_) { arena.settle(); }
+    std::lock_guard<SpinLock> lock;
+  };
+  bool may_be_recycled(const Block* block) const;
+  bool is_recycled(size_t size, c10::StreamId stream, MempoolId_t pool) const;
+  Block* recycle(size_t requested);
+  void settle();
   FreeBlocks& free(const Segment& segment);
   Block* cached(size_t size, c10::StreamId stream, MempoolId_t pool);
   Block* grow(size_t size, c10::StreamId stream, MempoolId_t pool);
@@ -89,8 +99,9 @@ class Arena {
   void settle_inactive(bool large);
   void count_segment(const Segment& segment, int sign);
   std::vector<StatArray*> all_stats();
+  bool is_recorded() const { return recording().state || !contexts_.empty() || !segment_contexts_.empty(); }
   void note(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool = {0, 0}) {
-    if (recording().state || !contexts_.empty() || !segment_contexts_.empty()) record(action, address, size, stream, pool);
+    if (is_recorded()) record(action, address, size, stream, pool);
   }
   void record(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool);
 
@@ -99,6 +110,10 @@ class Arena {
   c10::CachingDeviceAllocator::DeviceStats stats_;
   Block* spare_ = nullptr;  // a list of blocks that are none any more, for the next splits: one in each operator
   struct { int64_t blocks, bytes; } inactive_{};  // not yet in the statistics
+  // Most memory is taken again at once, by a result of the same size. The small block that was given back last is
+  // therefore freed at the next change: if that takes it, only the statistics change, as by a free and a take.
+  Block* last_freed_ = nullptr;
+  struct { int64_t blocks, bytes, requested, inactive_blocks, inactive_bytes; } recycled_{};  // not yet in the statistics
   std::vector<std::unique_ptr<FreeBlocks>> free_;  // one for each pool, stream and kind of segment
   std::map<const char*, std::unique_ptr<Segment>> segments_;
   std::map<const char*, std::unique_ptr<Segment>> outside_;

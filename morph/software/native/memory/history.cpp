@@ -59,22 +59,22 @@ void tell_of_refused_memory(c10::DeviceIndex index, size_t wanted) {
 }
 
 void Arena::forget_history() {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   events_.clear();
 }
 
 std::vector<MemoryEvent> Arena::history() {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   return {events_.begin(), events_.end()};
 }
 
 Context Arena::context_of(const void* block) {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   return found(contexts_, block);
 }
 
 Context Arena::context_of_segment(const void* start) {
-  std::lock_guard lock(lock_);
+  Settled here(*this);
   return found(segment_contexts_, start);
 }
 

@@ -119,9 +119,9 @@ struct RedirectedHostAllocator final : c10::Allocator {
 
 }  // namespace
 
-static void tell_of_free(const Block& block) {
-  trace(&Table::trace_gpu_memory_deallocation, block.start);
-  if (c10::memoryProfilingEnabled()) report(block.segment->device, block.start, -int64_t(block.size));
+static void tell_of_free(DeviceIndex index, void* start, size_t size) {
+  trace(&Table::trace_gpu_memory_deallocation, start);
+  if (c10::memoryProfilingEnabled()) report(index, start, -int64_t(size));
 }
 
 static void free_uncached(Segment* segment) {
@@ -141,15 +141,16 @@ void free_device_memory(void* pointer) {
   Segment* segment = segment_of(pointer);
   if (segment && segment->is_uncached && segment->start == pointer) return free_uncached(segment);
   Block* block = used_block(segment, pointer);
-  Arena& of = *arenas[size_t(block->segment->device)];
+  DeviceIndex index = segment->device;
+  size_t size = block->size;
+  bool told = block->awaited;
   Remembered with(false);
   if (keep_while_used(pointer)) {
-    of.let_wait(block);
-    return tell_of_free(*block);
+    arenas[size_t(index)]->let_wait(block);
+    return tell_of_free(index, pointer, size);
   }
-  Block freed = *block;
-  of.give_back(block->segment, pointer);
-  if (!freed.awaited) tell_of_free(freed);
+  arenas[size_t(index)]->give_back(segment, pointer);
+  if (!told) tell_of_free(index, pointer, size);
 }
 
 TakingFrom::TakingFrom(DeviceIndex index) : previous_(taken_from) { taken_from = index; }
@@ -201,6 +202,10 @@ void lay_out_pool(DeviceIndex index, MempoolId_t pool, const std::vector<Segment
   arena(index).put_back(pool, as);
 }
 int holders_of_pool(DeviceIndex index, MempoolId_t pool) { return arena(index).holders(pool); }
+
+void settle_memory() {
+  for (auto& each : arenas) each->settle_frees();
+}
 
 void forget_memory_history() {
   for (auto& each : arenas) each->forget_history();
