@@ -1,4 +1,4 @@
-"""Small memory that is taken again at once is not freed meanwhile: the statistics and the places are as if it were."""
+"""Small memory that is taken again at once was not freed meanwhile, and nothing shows it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def places(start: int) -> list[tuple[int, int, str]]:
 
 
 def run(seed: int, *, is_recorded: bool) -> list[Any]:
-    """Return what is seen of takes and frees by chance; a recorded history prevents that memory is taken again."""
+    """Return what is seen of random takes and frees. With a recorded history, each free happens at once."""
     chance, kept, seen = random.Random(seed), list[Tensor](), list[Any]()
     gc.collect()
     torch.cuda.empty_cache()

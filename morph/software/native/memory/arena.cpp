@@ -11,9 +11,6 @@
 #include <unistd.h>
 
 namespace software {
-
-constinit thread_local bool holds_peaks = false;
-
 namespace {
 
 constexpr size_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
@@ -35,29 +32,6 @@ std::string readable(size_t bytes) {
   else std::snprintf(text, sizeof text, "%.2f GiB", double(bytes) / GiB);
   return text;
 }
-
-inline void change(c10::CachingAllocator::Stat& stat, int64_t amount) {
-  if (amount < 0) return stat.decrease(size_t(-amount));
-  int64_t peak = stat.peak;
-  stat.increase(size_t(amount));
-  if (holds_peaks) stat.peak = peak;
-}
-
-inline void add(c10::CachingAllocator::StatArray& array, bool large, int64_t amount) {
-  change(array[0], amount);
-  change(array[large ? 2 : 1], amount);
-}
-
-// Of small blocks: what was given back and taken again.
-void pass(c10::CachingAllocator::StatArray& array, int64_t amount) {
-  for (auto* stat : {&array[0], &array[1]}) stat->allocated += amount, stat->freed += amount;
-}
-void raise_for_a_while(c10::CachingAllocator::StatArray& array, int64_t amount) {
-  if (amount <= 0 || holds_peaks) return;
-  for (auto* stat : {&array[0], &array[1]}) stat->peak = std::max(stat->peak, stat->current + amount);
-}
-
-const Block* free_after(const Block* block) { return block->after && !block->after->used ? block->after : nullptr; }
 
 }  // namespace
 
@@ -88,57 +62,6 @@ void Arena::give_back(Segment* segment, void* pointer) {
   make_free(block);
   settle_inactive(segment->large);
 }
-
-// With a free block before it, it would begin there.
-bool Arena::may_be_recycled(const Block* block) const {
-  return !block->segment->large && !block->awaited && (!block->before || block->before->used) && !is_recorded();
-}
-
-// Whether it is what a search would find, had it been freed and joined with the free block after it.
-bool Arena::is_recycled(size_t size, c10::StreamId stream, MempoolId_t pool) const {
-  const Segment& segment = *last_freed_->segment;
-  if (size != last_freed_->size || stream != segment.stream || pool != segment.pool) return false;
-  const Block* rest = free_after(last_freed_);
-  return segment.free->is_smallest(size, size + (rest ? rest->size : 0), rest);
-}
-
-Block* Arena::recycle(size_t requested) {
-  Block* block = std::exchange(last_freed_, nullptr);
-  const Block* rest = free_after(block);
-  bool whole = !block->before && (!block->after || (rest && !rest->after));
-  int64_t bytes = whole ? rest ? -int64_t(rest->size) : 0 : int64_t(block->size), blocks = int64_t(!whole) - int64_t(!!rest);
-  recycled_.blocks++;
-  recycled_.bytes += int64_t(block->size);
-  if (requested == block->requested) recycled_.requested += int64_t(requested);
-  else {
-    add(stats_.requested_bytes, false, -int64_t(block->requested));
-    add(stats_.requested_bytes, false, int64_t(requested));
-    block->requested = requested;
-  }
-  recycled_.inactive_blocks += std::abs(blocks);
-  recycled_.inactive_bytes += std::abs(bytes);
-  raise_for_a_while(stats_.inactive_split, blocks);
-  raise_for_a_while(stats_.inactive_split_bytes, bytes);
-  return block;
-}
-
-// Frees what was given back last, and brings the statistics up to date.
-void Arena::settle() {
-  if (Block* block = std::exchange(last_freed_, nullptr)) {
-    make_free(block);
-    settle_inactive(false);
-  }
-  if (!recycled_.blocks) return;
-  for (auto [array, amount] : {std::pair(&stats_.allocation, recycled_.blocks), {&stats_.active, recycled_.blocks},
-                               {&stats_.allocated_bytes, recycled_.bytes}, {&stats_.active_bytes, recycled_.bytes},
-                               {&stats_.requested_bytes, recycled_.requested},
-                               {&stats_.inactive_split, recycled_.inactive_blocks},
-                               {&stats_.inactive_split_bytes, recycled_.inactive_bytes}})
-    pass(*array, amount);
-  recycled_ = {};
-}
-
-void Arena::settle_frees() { Settled here(*this); }
 
 void Arena::let_wait(Block* block) {
   Settled here(*this);
@@ -365,67 +288,6 @@ void Arena::refuse(size_t size) {
                readable(left()), " free; ", readable(reserved()),
                " reserved in total by PyTorch). If reserved memory is >> allocated memory try setting "
                "max_split_size_mb to avoid fragmentation."));
-}
-
-void Arena::count_allocated(const Block* block, int sign) {
-  bool large = block->segment->large;
-  add(stats_.allocation, large, sign);
-  add(stats_.allocated_bytes, large, sign * int64_t(block->size));
-}
-
-void Arena::count_active(const Block* block, int sign) {
-  bool large = block->segment->large;
-  add(stats_.active, large, sign);
-  add(stats_.active_bytes, large, sign * int64_t(block->size));
-  add(stats_.requested_bytes, large, sign * int64_t(block->requested));
-}
-
-void Arena::count_inactive(const Block* block, int sign) {
-  inactive_.blocks += sign;
-  inactive_.bytes += sign * int64_t(block->size);
-}
-
-// An allocation or a free counts as one change: a block that only shrinks was not freed.
-void Arena::settle_inactive(bool large) {
-  if (inactive_.blocks) add(stats_.inactive_split, large, inactive_.blocks);
-  if (inactive_.bytes) add(stats_.inactive_split_bytes, large, inactive_.bytes);
-  inactive_ = {};
-}
-
-void Arena::count_segment(const Segment& segment, int sign) {
-  add(stats_.segment, segment.large, sign);
-  add(stats_.reserved_bytes, segment.large, sign * int64_t(segment.size));
-}
-
-std::vector<Arena::StatArray*> Arena::all_stats() {
-  return {&stats_.allocation,           &stats_.segment,         &stats_.active,
-          &stats_.inactive_split,       &stats_.allocated_bytes, &stats_.reserved_bytes,
-          &stats_.inactive_split_bytes, &stats_.active_bytes,    &stats_.requested_bytes};
-}
-
-c10::CachingDeviceAllocator::DeviceStats Arena::stats() {
-  Settled here(*this);
-  return stats_;
-}
-
-void Arena::reset_peaks() {
-  Settled here(*this);
-  for (StatArray* array : all_stats())
-    for (auto& stat : *array) stat.reset_peak();
-}
-
-void Arena::raise_peaks() {
-  Settled here(*this);
-  for (StatArray* array : all_stats())
-    for (auto& stat : *array) stat.peak = std::max(stat.peak, stat.current);
-}
-
-void Arena::reset_totals() {
-  Settled here(*this);
-  for (StatArray* array : all_stats())
-    for (auto& stat : *array) stat.reset_accumulated();
-  stats_.num_alloc_retries = stats_.num_ooms = releases_ = 0;
-  stats_.num_device_alloc = stats_.num_device_free = 0;
 }
 
 void Arena::list(std::vector<SegmentView>& into) {

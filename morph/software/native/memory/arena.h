@@ -6,6 +6,7 @@
 #include "memory/free_blocks.h"
 #include "memory/history.h"
 #include "memory/spin_lock.h"
+#include "memory/statistics.h"
 
 #include <deque>
 #include <map>
@@ -61,8 +62,6 @@ class Arena {
   bool caching = true;  // if false, torch's memory is outside
 
  private:
-  using StatArray = c10::CachingAllocator::StatArray;
-
   // For all but takes and frees: nothing waits to be taken again.
   struct Settled {
     explicit Settled(Arena& arena) : lock(arena.lock_) { arena.settle(); }
@@ -110,9 +109,7 @@ class Arena {
   c10::CachingDeviceAllocator::DeviceStats stats_;
   Block* spare_ = nullptr;  // a list of blocks that are none any more, for the next splits: one in each operator
   struct { int64_t blocks, bytes; } inactive_{};  // not yet in the statistics
-  // Most memory is taken again at once, by a result of the same size. The small block that was given back last is
-  // therefore freed at the next change: if that takes it, only the statistics change, as by a free and a take.
-  Block* last_freed_ = nullptr;
+  Block* last_freed_ = nullptr;  // recycling.cpp
   struct { int64_t blocks, bytes, requested, inactive_blocks, inactive_bytes; } recycled_{};  // not yet in the statistics
   std::vector<std::unique_ptr<FreeBlocks>> free_;  // one for each pool, stream and kind of segment
   std::map<const char*, std::unique_ptr<Segment>> segments_;
@@ -126,7 +123,6 @@ class Arena {
   int64_t releases_ = 0;
 };
 
-extern constinit thread_local bool holds_peaks;  // what this thread takes does not raise them yet
 void set_caching(bool enabled);  // memory.cpp: of every device
 bool caches();
 

@@ -136,6 +136,14 @@ Gradients attend_backward(const Tensor& gradient, const Tensor& query, const Ten
           of_scores};
 }
 
+// Of each row's place in memory, CUDA makes a multiple of 16 (attention_backward.cu).
+Tensor bias_gradient(const Tensor& of_scores, const Tensor& bias) {
+  std::vector<int64_t> sizes = bias.sizes().vec();
+  int64_t columns = sizes.back();
+  sizes.back() = (columns + 15) / 16 * 16;
+  return at::empty(sizes, bias.options()).narrow(-1, 0, columns).copy_(at::sum_to(of_scores, bias.sizes()));
+}
+
 Tensor marked_weights(const Tensor& query, const Tensor& key, const Mask& mask, const Draw& draw, Scale scale) {
   Tensor all = scores(query, heads_like(key, query), mask, scale);
   Tensor weights = weights_of(all, all.logsumexp(-1));

@@ -39,6 +39,7 @@ std::pair<at::Tensor, at::Tensor> attend(const at::Tensor& query, const at::Tens
 Gradients attend_backward(const at::Tensor& gradient, const at::Tensor& query, const at::Tensor& key,
                           const at::Tensor& value, const at::Tensor& logsumexp, const Mask& mask, const Draw& draw,
                           Scale scale);
+at::Tensor bias_gradient(const at::Tensor& of_scores, const at::Tensor& bias);
 
 // The weights, of which those that are dropped are negative.
 at::Tensor marked_weights(const at::Tensor& query, const at::Tensor& key, const Mask& mask, const Draw& draw,

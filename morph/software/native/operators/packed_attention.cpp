@@ -191,7 +191,7 @@ void efficient_backward_packed(const c10::OperatorHandle& op, Stack* stack) {
   Gradients of = backward(given.tensor("grad_out_"), all, sums, efficient_mask(given), draw, given.scale());
   bool of_bias = bias.defined() && given["bias_requires_grad"].toBool();
   torch::jit::push(*stack, of.query, of.key, of.value,
-                   of_bias ? at::sum_to(of.bias, bias.sizes()).to(bias.scalar_type()) : Tensor());
+                   of_bias ? bias_gradient(of.bias, bias) : Tensor());
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> efficient_backward(
   bool of_bias = wanted[3] && bias.defined();
   Attention all{query, key, value, bias, causal, {dropout, seed, offset}, scale};
   auto of = all.backward(gradient, result, logsumexp.narrow(-1, 0, query.size(2)), of_bias);
-  Tensor summed = of_bias ? at::sum_to(of.bias, bias.sizes()).to(bias.scalar_type()) : Tensor();
+  Tensor summed = of_bias ? bias_gradient(of.bias, bias) : Tensor();
   return {by_rows(of.query), by_rows(of.key), by_rows(of.value), summed};
 }
 
