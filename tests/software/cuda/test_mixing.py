@@ -126,6 +126,11 @@ def test_generators_belong_to_their_device():
             draw()
 
 
+def test_a_permutation_of_no_numbers_takes_any_generator():
+    assert torch.randperm(0, device="cuda", generator=torch.Generator()).is_cuda
+    assert torch.randperm(0, generator=torch.Generator("cuda")).is_cpu
+
+
 def test_the_hosts_generator_stays_as_it_is():
     state = torch.get_rng_state()
     torch.randn(5, device="cuda")

@@ -86,7 +86,9 @@ def test_a_bias_has_gradients() -> None:
     result, *_ = efficient(query, key, value, bias, None, None, None, None, 0.0, 0, compute_log_sumexp=True)
     scores = query.transpose(1, 2) @ key.permute(0, 2, 3, 1) / 8**0.5 + bias
     reference = (scores.softmax(-1) @ value.transpose(1, 2)).transpose(1, 2)
+    [gradient] = torch.autograd.grad(result.sum(), bias, retain_graph=True)
     assert_same(result, reference, query, key, value, bias)
+    assert gradient.stride() == (192, 48, 16, 1)  # as CUTLASS aligns its rows
 
 
 def test_the_backward_pass_drops_what_the_forward_pass_dropped() -> None:

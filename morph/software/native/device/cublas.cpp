@@ -23,9 +23,10 @@ using Handles = std::map<DeviceIndex, Handle>;
 constexpr size_t kDefaultWorkspace = (4096 * 2 + 16 * 8) << 10;  // bytes, of compute capability 8.0
 
 std::mutex cublas_mutex;
-std::map<DeviceIndex, std::vector<Handle>> unused;  // of threads that have ended
+// Neither is ever freed: threads, and what is done at exit, may outlive static destruction.
+auto& unused = *new std::map<DeviceIndex, std::vector<Handle>>;  // of threads that have ended
+auto& workspaces = *new std::map<std::pair<Handle, c10::StreamId>, c10::DataPtr>;
 Handle last_handle = 0;
-auto& workspaces = *new std::map<std::pair<Handle, c10::StreamId>, c10::DataPtr>;  // never freed: the allocator ends first
 std::atomic<size_t> generation{0};  // of workspaces, which are cleared together
 std::optional<size_t> wanted_workspace;
 

@@ -59,9 +59,12 @@ void asserted(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::ji
 
 // (n, generator, *, out): of no numbers, any generator and any type will do.
 void permuted(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-  at::ScalarType type = torch::jit::peek(*stack, 2, 3).toTensor().scalar_type();
-  if (torch::jit::peek(*stack, 0, 3).toInt() == 0) torch::jit::peek(*stack, 1, 3) = IValue();
-  else TORCH_CHECK_NOT_IMPLEMENTED(type != at::kBFloat16, "\"randperm_out_cuda\" not implemented for 'BFloat16'");
+  Tensor out = torch::jit::peek(*stack, 2, 3).toTensor();
+  if (torch::jit::peek(*stack, 0, 3).toInt() == 0) {
+    torch::jit::drop(*stack, 3);
+    return torch::jit::push(*stack, out.resize_({0}));
+  }
+  TORCH_CHECK_NOT_IMPLEMENTED(out.scalar_type() != at::kBFloat16, "\"randperm_out_cuda\" not implemented for 'BFloat16'");
   fallback(op, keys, stack);
 }
 
