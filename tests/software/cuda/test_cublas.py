@@ -15,6 +15,12 @@ def clear() -> None:
     torch._C._cuda_clearCublasWorkspaces()
 
 
+def begin() -> None:
+    """Undo what earlier tests have left."""
+    torch.cuda.set_stream(torch.cuda.default_stream())
+    clear()
+
+
 def growth(action: Callable[[], object]) -> int:
     """Return how many bytes are taken after an action whose result is dropped."""
     before = torch.cuda.memory_allocated()
@@ -32,7 +38,7 @@ def gradient() -> None:
 
 
 def test_each_stream_has_one() -> None:
-    clear()
+    begin()
     assert growth(product) == WORKSPACE
     assert growth(product) == 0
     with torch.cuda.stream(torch.cuda.Stream()):
@@ -42,7 +48,7 @@ def test_each_stream_has_one() -> None:
 
 
 def test_gradients_have_another() -> None:
-    clear()
+    begin()
     product()
     assert growth(gradient) == WORKSPACE
     assert growth(gradient) == 0
@@ -52,13 +58,13 @@ def test_gradients_have_another() -> None:
     ("text", "expected"), [(":128:8:64:16:32:32", 3072 << 10), (":0:0", 0), ("-1", WORKSPACE)]
 )
 def test_its_size_is_configured(monkeypatch: pytest.MonkeyPatch, text: str, expected: int) -> None:
-    clear()
+    begin()
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", text)
     assert growth(product) == torch._C._cuda_getCublasWorkspaceSize() == expected
 
 
 def test_a_graphs_pool_has_its_own() -> None:
-    clear()
+    begin()
     product()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
