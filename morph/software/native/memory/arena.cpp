@@ -38,10 +38,6 @@ std::string readable(size_t bytes) {
 Block* Arena::take(size_t requested, c10::StreamId stream, MempoolId_t pool) {
   std::lock_guard lock(lock_);
   size_t size = rounded_as_set(requested + settings().padding, kRound);
-  if (last_freed_) {
-    if (is_recycled(size, stream, pool)) [[likely]] return recycle(requested);
-    settle();
-  }
   Block* block = cached(size, stream, pool);
   if (!block) block = grow(size, stream, pool);
   split(block, size);
@@ -52,19 +48,12 @@ Block* Arena::take(size_t requested, c10::StreamId stream, MempoolId_t pool) {
 
 void Arena::give_back(Segment* segment, void* pointer) {
   std::lock_guard lock(lock_);
-  Block* block = segment->block_at(pointer);
-  TORCH_CHECK(block != last_freed_, "invalid device pointer: ", pointer);
-  settle();
-  if (may_be_recycled(block)) {
-    last_freed_ = block;
-    return;
-  }
-  make_free(block);
+  make_free(segment->block_at(pointer));
   settle_inactive(segment->large);
 }
 
 void Arena::let_wait(Block* block) {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   stop_counting(block);
   block->awaited = true;
 }
@@ -98,7 +87,7 @@ void Arena::make_cached(Block* block) {
 }
 
 void Arena::release_cached() {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   releases_++;
   release_unused_segments();
 }
@@ -183,7 +172,7 @@ Block* Arena::join(Block* left, Block* right, Block* free) {
 }
 
 int64_t Arena::releases() {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   return releases_;
 }
 
@@ -222,7 +211,7 @@ void Arena::forget(Block* block) {
 
 // Addresses are taken by granules, of which the file holds only the pages that are written.
 void* Arena::take_outside(size_t bytes, bool torchs) {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   size_t size = rounded(std::max(bytes, size_t(1)), kRound), offset = end_;
   char* start = size <= left() ? map(rounded(size, kGranule)) : nullptr;
   if (!start) return nullptr;
@@ -235,7 +224,7 @@ void* Arena::take_outside(size_t bytes, bool torchs) {
 }
 
 bool Arena::give_back_outside(Segment* segment) {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   auto found = outside_.find(segment->start);
   if (found == outside_.end()) return false;
   size_t bytes = rounded(segment->size, kGranule);
@@ -248,7 +237,7 @@ bool Arena::give_back_outside(Segment* segment) {
 }
 
 size_t Arena::available() {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   return left();
 }
 
@@ -291,7 +280,7 @@ void Arena::refuse(size_t size) {
 }
 
 void Arena::list(std::vector<SegmentView>& into) {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   for (auto& [start, segment] : segments_) {
     SegmentView view{device_, size_t(start), segment->size, segment->stream, segment->pool, segment->large, {}};
     for (Block* block = segment->block_at(start); block; block = block->after)
@@ -301,18 +290,18 @@ void Arena::list(std::vector<SegmentView>& into) {
 }
 
 void Arena::hold(MempoolId_t pool) {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   holders_[pool]++;
 }
 
 void Arena::let_go(MempoolId_t pool) {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   auto found = holders_.find(pool);
   if (found != holders_.end() && --found->second == 0) holders_.erase(found);
 }
 
 int Arena::holders(MempoolId_t pool) {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   auto found = holders_.find(pool);
   return found == holders_.end() ? 0 : found->second;
 }

@@ -6,7 +6,6 @@
 #include "memory/free_blocks.h"
 #include "memory/history.h"
 #include "memory/spin_lock.h"
-#include "memory/statistics.h"
 
 #include <deque>
 #include <map>
@@ -52,7 +51,6 @@ class Arena {
   void put_back(MempoolId_t pool, const std::vector<SegmentView>& state);
 
   void forget_history();
-  void settle_frees();  // before a history begins
   std::vector<MemoryEvent> history();
   Context context_of(const void* block);
   Context context_of_segment(const void* start);
@@ -62,15 +60,8 @@ class Arena {
   bool caching = true;  // if false, torch's memory is outside
 
  private:
-  // For all but takes and frees: nothing waits to be taken again.
-  struct Settled {
-    explicit Settled(Arena& arena) : lock(arena.lock_) { arena.settle(); }
-    std::lock_guard<SpinLock> lock;
-  };
-  bool may_be_recycled(const Block* block) const;
-  bool is_recycled(size_t size, c10::StreamId stream, MempoolId_t pool) const;
-  Block* recycle(size_t requested);
-  void settle();
+  using StatArray = c10::CachingAllocator::StatArray;
+
   FreeBlocks& free(const Segment& segment);
   Block* cached(size_t size, c10::StreamId stream, MempoolId_t pool);
   Block* grow(size_t size, c10::StreamId stream, MempoolId_t pool);
@@ -98,9 +89,8 @@ class Arena {
   void settle_inactive(bool large);
   void count_segment(const Segment& segment, int sign);
   std::vector<StatArray*> all_stats();
-  bool is_recorded() const { return recording().state || !contexts_.empty() || !segment_contexts_.empty(); }
   void note(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool = {0, 0}) {
-    if (is_recorded()) record(action, address, size, stream, pool);
+    if (recording().state || !contexts_.empty() || !segment_contexts_.empty()) record(action, address, size, stream, pool);
   }
   void record(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool);
 
@@ -109,8 +99,6 @@ class Arena {
   c10::CachingDeviceAllocator::DeviceStats stats_;
   Block* spare_ = nullptr;  // a list of blocks that are none any more, for the next splits: one in each operator
   struct { int64_t blocks, bytes; } inactive_{};  // not yet in the statistics
-  Block* last_freed_ = nullptr;  // recycling.cpp
-  struct { int64_t blocks, bytes, requested, inactive_blocks, inactive_bytes; } recycled_{};  // not yet in the statistics
   std::vector<std::unique_ptr<FreeBlocks>> free_;  // one for each pool, stream and kind of segment
   std::map<const char*, std::unique_ptr<Segment>> segments_;
   std::map<const char*, std::unique_ptr<Segment>> outside_;
@@ -123,6 +111,7 @@ class Arena {
   int64_t releases_ = 0;
 };
 
+extern constinit thread_local bool holds_peaks;  // what this thread takes does not raise them yet
 void set_caching(bool enabled);  // memory.cpp: of every device
 bool caches();
 

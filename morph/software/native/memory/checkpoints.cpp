@@ -47,7 +47,7 @@ void check(const PoolState& state, const Addresses& before, const Addresses& aft
 }  // namespace
 
 void Arena::put_back(MempoolId_t pool, const std::vector<SegmentView>& state) {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   for (auto& [start, segment] : segments_)
     if (segment->pool == pool) free_all(*segment);
   for (auto& view : state) lay_out(*segments_.at(reinterpret_cast<char*>(view.address)), view);

@@ -71,12 +71,6 @@ Block* FreeBlocks::take(size_t size) {
   return block;
 }
 
-bool FreeBlocks::is_smallest(size_t size, size_t joined, const Block* gone) const {
-  size_t index = first_list(size / kUnit);
-  if (index < kLists && lists_[index] == gone && !gone->older) index = first_list(index + 1);
-  return index * kUnit >= joined;
-}
-
 std::vector<Block*> FreeBlocks::whole_segments() const {
   std::vector<Block*> whole;
   auto consider = [&](Block* block) {

@@ -49,8 +49,6 @@ class FreeBlocks {
   void insert(Block* block);
   void erase(Block* block);
   Block* take(size_t size);  // null if there is none
-  // Whether `take` would find a small block of `joined` bytes, once it is inserted and `gone` erased.
-  bool is_smallest(size_t size, size_t joined, const Block* gone) const;
   std::vector<Block*> whole_segments() const;
 
  private:

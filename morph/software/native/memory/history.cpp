@@ -59,22 +59,22 @@ void tell_of_refused_memory(c10::DeviceIndex index, size_t wanted) {
 }
 
 void Arena::forget_history() {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   events_.clear();
 }
 
 std::vector<MemoryEvent> Arena::history() {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   return {events_.begin(), events_.end()};
 }
 
 Context Arena::context_of(const void* block) {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   return found(contexts_, block);
 }
 
 Context Arena::context_of_segment(const void* start) {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   return found(segment_contexts_, start);
 }
 

@@ -60,7 +60,6 @@ void tell_of_refused_memory(c10::DeviceIndex index, size_t wanted);
 // arena.cpp and memory.cpp
 std::vector<std::vector<MemoryEvent>> memory_history();
 void forget_memory_history();
-void settle_memory();  // before a history begins, so that it has no earlier free
 Context context_of(const void* block);          // of a block's allocation, or null
 Context context_of_segment(const void* start);  // of a segment's
 

@@ -203,10 +203,6 @@ void lay_out_pool(DeviceIndex index, MempoolId_t pool, const std::vector<Segment
 }
 int holders_of_pool(DeviceIndex index, MempoolId_t pool) { return arena(index).holders(pool); }
 
-void settle_memory() {
-  for (auto& each : arenas) each->settle_frees();
-}
-
 void forget_memory_history() {
   for (auto& each : arenas) each->forget_history();
 }

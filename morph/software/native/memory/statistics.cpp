@@ -1,11 +1,25 @@
 // The statistics of a device's memory, as torch's caching allocators count it.
-#include "memory/statistics.h"
-
 #include "memory/arena.h"
 
 namespace software {
 
 constinit thread_local bool holds_peaks = false;
+
+namespace {
+
+inline void change(c10::CachingAllocator::Stat& stat, int64_t amount) {
+  if (amount < 0) return stat.decrease(size_t(-amount));
+  int64_t peak = stat.peak;
+  stat.increase(size_t(amount));
+  if (holds_peaks) stat.peak = peak;
+}
+
+inline void add(c10::CachingAllocator::StatArray& array, bool large, int64_t amount) {
+  change(array[0], amount);
+  change(array[large ? 2 : 1], amount);
+}
+
+}  // namespace
 
 void Arena::count_allocated(const Block* block, int sign) {
   bool large = block->segment->large;
@@ -37,31 +51,31 @@ void Arena::count_segment(const Segment& segment, int sign) {
   add(stats_.reserved_bytes, segment.large, sign * int64_t(segment.size));
 }
 
-std::vector<StatArray*> Arena::all_stats() {
+std::vector<Arena::StatArray*> Arena::all_stats() {
   return {&stats_.allocation,           &stats_.segment,         &stats_.active,
           &stats_.inactive_split,       &stats_.allocated_bytes, &stats_.reserved_bytes,
           &stats_.inactive_split_bytes, &stats_.active_bytes,    &stats_.requested_bytes};
 }
 
 c10::CachingDeviceAllocator::DeviceStats Arena::stats() {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   return stats_;
 }
 
 void Arena::reset_peaks() {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   for (StatArray* array : all_stats())
     for (auto& stat : *array) stat.reset_peak();
 }
 
 void Arena::raise_peaks() {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   for (StatArray* array : all_stats())
     for (auto& stat : *array) stat.peak = std::max(stat.peak, stat.current);
 }
 
 void Arena::reset_totals() {
-  Settled here(*this);
+  std::lock_guard lock(lock_);
   for (StatArray* array : all_stats())
     for (auto& stat : *array) stat.reset_accumulated();
   stats_.num_alloc_retries = stats_.num_ooms = releases_ = 0;

@@ -154,7 +154,6 @@ py::object allocation_frames(size_t address) {
 }
 
 void record(bool state, bool events, int frames, bool of_native_code, size_t entries, std::set<std::string> skipped) {
-  settle_memory();
   set_recording({state, events, Frames(frames), of_native_code, entries, std::move(skipped)});
 }
 
