@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 
 import pytest
@@ -16,7 +17,8 @@ def clear() -> None:
 
 
 def begin() -> None:
-    """Undo what earlier tests have left."""
+    """Undo what earlier tests have left: a stream, workspaces, garbage that would be freed meanwhile."""
+    gc.collect()
     torch.cuda.set_stream(torch.cuda.default_stream())
     clear()
 
