@@ -31,6 +31,7 @@ def activate(
     observer: Observer | None = None,
     devices: int | None = None,
     device_memory: int | str | None = None,
+    device_profile: str | None = None,
 ) -> Status:
     """Make CUDA names mean ``backend``'s device in this process, and import torch.
 
@@ -44,6 +45,7 @@ def activate(
         devices: The number of software devices, on the CPU or simulated; None takes ``MORPH_DEVICES``.
         device_memory: The memory of each, in bytes or as text with a unit, ``"8GiB"``; None takes
             ``MORPH_DEVICE_MEMORY``.
+        device_profile: The card that they stand for, ``"h100"``; None takes ``MORPH_DEVICE_PROFILE``.
 
     Returns:
         The state after the activation.
@@ -53,9 +55,11 @@ def activate(
         AbsentBackendError: If its package or its device is absent.
         ConfigurationError: If a configuration file has an invalid value.
         ActivationError: If another backend is active already.
-        SettingsError: If the number or the memory of the devices is not possible.
+        SettingsError: If the number or the memory of the devices, or the card, is not possible.
     """
-    return activate_as(_request(backend, packages, simulated, observer, devices, device_memory))
+    return activate_as(
+        _request(backend, packages, simulated, observer, (devices, device_memory, device_profile))
+    )
 
 
 @contextmanager
@@ -67,6 +71,7 @@ def activated(
     observer: Observer | None = None,
     devices: int | None = None,
     device_memory: int | str | None = None,
+    device_profile: str | None = None,
 ) -> Iterator[Status]:
     """Activate for the length of a ``with`` block; an earlier activation stays.
 
@@ -81,7 +86,9 @@ def activated(
     """
     block = object()
     try:
-        yield activate_as(_request(backend, packages, simulated, observer, devices, device_memory), block)
+        yield activate_as(
+            _request(backend, packages, simulated, observer, (devices, device_memory, device_profile)), block
+        )
     finally:
         with process.lock:
             if process.let_go(block):
@@ -108,8 +115,7 @@ def _request(
     packages: Iterable[str] | None,
     simulated: bool,
     observer: Observer | None,
-    devices: int | None,
-    device_memory: int | str | None,
+    size: tuple[int | None, int | str | None, str | None],
 ) -> Request:
     if packages is None:
         scope = configuration.effective().scope
@@ -117,8 +123,8 @@ def _request(
         scope = Scope({name: Policy() for name in packages})
     with own_imports:
         from morph.software import settings
-    size = settings.size(devices, device_memory, ("devices", "device_memory"))
-    return Request(backend, simulated=simulated, observer=observer, scope=scope, size=size)
+    asked = settings.size(*size, ("devices", "device_memory", "device_profile"))
+    return Request(backend, simulated=simulated, observer=observer, scope=scope, size=asked)
 
 
 def activate_as(request: Request, holder: object = process.PROGRAM) -> Status:

@@ -14,6 +14,7 @@ from morph.software.visible import Visible
 
 if TYPE_CHECKING:
     from morph.backends.tables.table import Facts
+    from morph.software.cards import Card
     from morph.software.vendors.quirks import Quirks
 
 
@@ -40,6 +41,7 @@ class Machine:
         total: How many devices there are, hidden ones included.
         memory: Bytes of each device.
         visible: Which of them this process sees.
+        card: The card that they stand for; None for the host's processor or the vendor's usual device.
         start: What started them, which a process that a tensor is sent to calls.
     """
 
@@ -49,6 +51,7 @@ class Machine:
     total: int
     memory: int
     visible: Visible
+    card: Card | None
     start: Callable[[str, Size], ModuleType]
 
     @property

@@ -33,10 +33,10 @@ class DeviceProperties:
     total_memory: int
     uuid: uuid.UUID
     multi_processor_count: int
-    gcnArchName: str
     L2_cache_size: int
     clock_rate: int
     pci_bus_id: int
+    gcnArchName: str = ""  # the name, where the vendor is not AMD
     major: int = 8
     minor: int = 0
     warp_size: int = 32
@@ -67,24 +67,6 @@ class DeviceProperties:
         return f"_CudaDeviceProperties({', '.join(fields)})"
 
 
-MI300X: dict[str, Any] = {
-    "name": "AMD Instinct MI300X",
-    "major": 9,
-    "minor": 4,
-    "gcnArchName": "gfx942:sramecc+:xnack-",
-    "multi_processor_count": 304,
-    "warp_size": 64,
-    "regs_per_multiprocessor": 131072,
-    "shared_memory_per_block": 65536,
-    "shared_memory_per_block_optin": 65536,
-    "shared_memory_per_multiprocessor": 65536,
-    "L2_cache_size": 4 * MIB,
-    "clock_rate": 2100000,
-    "memory_clock_rate": 1300000,
-    "memory_bus_width": 8192,
-}
-
-
 def of_device(index: int) -> DeviceProperties:
     """Implement ``torch.cuda._get_device_properties``."""
     from morph.software import devices  # which imports torch, as a process that only reads need not
@@ -104,15 +86,14 @@ def of_number(number: int) -> DeviceProperties:
 def _made(machine: Machine, number: int) -> DeviceProperties:
     identity = visible.identity(machine.facts.name, number)
     own: dict[str, Any] = {"total_memory": machine.memory, "uuid": identity, "pci_bus_id": number}
-    return DeviceProperties(**(_processor() if machine.facts.software else MI300X), **own)
+    facts = machine.card.properties if machine.card else _processor()
+    return DeviceProperties(**{"gcnArchName": facts["name"], **facts, **own})
 
 
 @functools.cache
 def _processor() -> dict[str, Any]:
-    name = f"CPU: {_model()}"
     return {
-        "name": name,
-        "gcnArchName": name,
+        "name": f"CPU: {_model()}",
         "multi_processor_count": _cores(),
         "L2_cache_size": _cache_size(),
         "clock_rate": _clock_rate(),

@@ -1,4 +1,4 @@
-"""The number of software devices of a process and their memory: as the user says, or as the host allows."""
+"""The number of software devices of a process, their memory, and the card that they stand for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from morph.base import variables
 from morph.base.errors import MorphError
+from morph.software import cards
 
 if TYPE_CHECKING:
     from morph.backends.tables.table import Facts
@@ -22,18 +23,21 @@ TOOLKIT = "13.0"  # the version of CUDA where torch was built without it
 
 
 class Size(NamedTuple):
-    """The number of software devices, and the memory of each.
+    """The number of software devices, the memory of each, and the card that they stand for.
 
     Attributes:
         devices: How many devices there are; None leaves it open.
         memory: Bytes of each device; None leaves it open.
+        profile: The name of the card's profile; None leaves it open.
     """
 
     devices: int | None = None
     memory: int | None = None
+    profile: str | None = None
 
 
 REHEARSED = Size(devices=2, memory=64 * GIB)
+REHEARSED_CARDS = {"rocm": "mi300x"}  # by backend
 LOCAL_PROCESSES = "LOCAL_WORLD_SIZE"  # set by torchrun
 
 
@@ -44,46 +48,71 @@ class SettingsError(MorphError):
         super().__init__(f"{source}: {problem}")
 
 
-def size(devices: str | int | None, memory: str | int | None, sources: tuple[str, str]) -> Size:
+def size(
+    devices: str | int | None, memory: str | int | None, profile: str | None, sources: tuple[str, str, str]
+) -> Size:
     """Return the size that a caller or a command line asks for.
 
     Args:
         devices: The number of devices; None leaves it open.
         memory: The memory of each, in bytes or with a unit; None leaves it open.
-        sources: What the two are called where they were given, for an error.
+        profile: The name of a card's profile; None leaves it open.
+        sources: What the three are called where they were given, for an error.
 
     Raises:
-        SettingsError: If one of them cannot be meant.
+        SettingsError: If one of the first two cannot be meant.
+        UnknownCardError: If there is no such profile.
     """
     return Size(
         devices=None if devices is None else parse_devices(str(devices), sources[0]),
         memory=None if memory is None else parse_memory(str(memory), sources[1]),
+        profile=None if profile is None else cards.load(profile, sources[2]).name,
     )
 
 
 def settle(facts: Facts, asked: Size) -> Size:
-    """Return the number of devices, hidden ones included, and the bytes of each.
+    """Return the number of devices, hidden ones included, the bytes of each, and the card.
 
-    What is left open is what the environment variables say, else two devices of 64 GiB in a rehearsal, and on
-    the CPU one, or as many as a launcher starts processes on this machine, with equal shares of the host's
-    memory.
+    What is left open is what the environment variables say, then the memory of a card that was asked for,
+    else two devices of 64 GiB in a rehearsal, and on the CPU one, or as many as a launcher starts processes
+    on this machine, with equal shares of the host's memory.
 
     Args:
         facts: Of the backend's alias table.
         asked: What the caller asks for.
 
     Raises:
-        SettingsError: If an environment variable cannot be meant.
+        SettingsError: If an environment variable cannot be meant, or the backend has no such card.
+        UnknownCardError: If there is no such profile.
     """
     configured = size(
         variables.read(variables.DEVICES),
         variables.read(variables.DEVICE_MEMORY),
-        (variables.DEVICES, variables.DEVICE_MEMORY),
+        variables.read(variables.DEVICE_PROFILE),
+        (variables.DEVICES, variables.DEVICE_MEMORY, variables.DEVICE_PROFILE),
     )
+    card = _card(facts, asked.profile or configured.profile)
     devices = asked.devices or configured.devices or (_processes() if facts.software else REHEARSED.devices)
     assert devices is not None
-    memory = asked.memory or configured.memory or (_share(devices) if facts.software else REHEARSED.memory)
-    return Size(devices, memory)
+    memory = asked.memory or configured.memory or (card.memory if card else _default_memory(facts, devices))
+    return Size(devices, memory, card.name if card else REHEARSED_CARDS.get(facts.name))
+
+
+def _card(facts: Facts, profile: str | None) -> cards.Card | None:
+    if profile is None:
+        return None
+    card = cards.load(profile, variables.DEVICE_PROFILE)
+    if card.backend != facts.name:
+        raise SettingsError(
+            f"the profile {profile}",
+            f"the devices of {facts.name} cannot be this card, those of {card.backend} can",
+        )
+    return card
+
+
+def _default_memory(facts: Facts, devices: int) -> int:
+    assert REHEARSED.memory is not None
+    return _share(devices) if facts.software else REHEARSED.memory
 
 
 def parse_devices(text: str, source: str = variables.DEVICES) -> int:

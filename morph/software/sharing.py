@@ -73,19 +73,18 @@ def _reduce(storage: torch.UntypedStorage) -> Any:
     if storage.device.type != machine.device_type:
         return reductions.reduce_storage(storage)  # type: ignore[no-untyped-call]
     place = share(storage) if storage.nbytes() else None
-    identity = (machine.facts.name, machine.total, machine.memory)
+    identity = machine.facts.name, Size(machine.total, machine.memory, machine.card and machine.card.name)
     return _rebuild, (machine.start, identity, place, storage.nbytes(), storage.device.index)
 
 
 def _rebuild(
     start: Callable[[str, Size], object],
-    identity: tuple[str, int, int],
+    identity: tuple[str, Size],
     place: Place | None,
     size: int,
     index: int,
 ) -> Any:
-    vendor, devices, memory = identity
-    start(vendor, Size(devices, memory))
+    start(*identity)
     if place is None:
         device = torch.device(started().device_type, index)
         return torch.UntypedStorage(0, device=device)  # type: ignore[no-untyped-call]

@@ -10,8 +10,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from morph.backends.tables import surfaces, table
+from morph.base import variables
 from morph.base.journal import Journal
-from morph.software import settings
+from morph.software import cards, settings
 from morph.software.machine import (
     Machine,
     SimulatorError,
@@ -95,7 +96,8 @@ def _run_backward_in_its_caller(journal: Journal) -> None:
 
 
 def _differs(size: Size, machine: Machine) -> bool:
-    return size.devices not in (None, machine.total) or size.memory not in (None, machine.memory)
+    here = machine.total, machine.memory, machine.card and machine.card.name
+    return any(asked not in (None, found) for asked, found in zip(size, here, strict=True))
 
 
 def _refuse_beside_the_real(facts: Facts) -> None:
@@ -118,9 +120,10 @@ def _build(facts: Facts, size: Size) -> Machine:
     native = library("device")
     kind = DISPATCH_KEYS[facts.dispatch_key]
     of_vendor = (quirks.padding, quirks.title, quirks.channels_last, quirks.float64)
-    native.install(kind, size.devices, size.memory, *of_vendor)
+    card = cards.load(size.profile, variables.DEVICE_PROFILE) if size.profile else None
+    native.install(kind, size.devices, size.memory, *of_vendor, card.capability if card else 0)
     visible = Visible(facts, size.devices, native)
-    return Machine(facts, quirks, native, size.devices, size.memory, visible, start)
+    return Machine(facts, quirks, native, size.devices, size.memory, visible, card, start)
 
 
 def _quirks(facts: Facts) -> Quirks:

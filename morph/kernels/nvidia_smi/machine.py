@@ -24,6 +24,7 @@ class Description(NamedTuple):
         devices: The number of software devices, hidden ones included; 0 if there are none, or none yet.
         memory: Bytes of each of these.
         toolkit: The version of CUDA that torch reports.
+        profile: The card that they stand for; empty for none.
     """
 
     backend: str = ""
@@ -31,6 +32,7 @@ class Description(NamedTuple):
     devices: int = 0
     memory: int = 0
     toolkit: str = ""
+    profile: str = ""
 
     @classmethod
     def of(cls, backend: Backend) -> Description:
@@ -42,7 +44,8 @@ class Description(NamedTuple):
         from morph.software.machine import started
 
         machine = started()
-        return cls(backend.name, False, machine.total, machine.memory, torch.version.cuda or "")
+        profile = machine.card.name if machine.card else ""
+        return cls(backend.name, False, machine.total, machine.memory, torch.version.cuda or "", profile)
 
     @classmethod
     def inherited(cls) -> Description:
@@ -77,15 +80,19 @@ def opened(description: Description) -> Source:
 
 def _software(description: Description) -> Source:
     from morph.backends.tables import table
+    from morph.software import cards
     from morph.software.machine import Machine, set_started
     from morph.software.settings import Size, settle
 
     facts = table.facts("cpu")
-    size = settle(facts, Size(description.devices or None, description.memory or None))
+    asked = description.devices or None, description.memory or None, description.profile or None
+    size = settle(facts, Size(*asked))
     assert size.devices is not None
     assert size.memory is not None
     unused: dict[str, None] = dict.fromkeys(("quirks", "native", "visible", "start"))
-    set_started(Machine(facts=facts, total=size.devices, memory=size.memory, **unused))  # type: ignore[arg-type]
+    card = cards.load(size.profile, variables.DEVICE_PROFILE) if size.profile else None
+    here = Machine(facts=facts, total=size.devices, memory=size.memory, card=card, **unused)  # type: ignore[arg-type]
+    set_started(here)
     from morph.aliases.sensors import cpu
 
     source = cpu.Host()

@@ -46,6 +46,8 @@ options:
   --devices N      the number of software devices, on the CPU or in a rehearsal
   --device-memory AMOUNT
                    the memory of each of these, such as 8GiB
+  --device-profile CARD
+                   the card that they stand for, such as h100
   --report FILE    write every CUDA name that the program uses, where, how often
                    and how it was served, to FILE.html or FILE.json
   -q, --quiet      do not say at start what cuda is; problems are still said
@@ -59,7 +61,8 @@ commands (each has a --help; ./NAME runs a program of that name):
 {commands}
 
 environment:
-  MORPH_BACKEND, MORPH_REHEARSE, MORPH_DEVICES, MORPH_DEVICE_MEMORY
+  MORPH_BACKEND, MORPH_REHEARSE, MORPH_DEVICES, MORPH_DEVICE_MEMORY,
+  MORPH_DEVICE_PROFILE
                    the same as the options, which come first
   MORPH_QUIET      "1" is the same as --quiet
   MORPH_PACKAGES   the packages that see CUDA, beside the program; else all do

@@ -149,6 +149,7 @@ _NEEDS = {
     "report": "the name of a file",
     "devices": "a number",
     "device-memory": "an amount, such as 8GiB",
+    "device-profile": "the name of a card, such as h100",
 }
 _SHORT = {"-h": "--help", "-V": "--version", "-q": "--quiet"}
 _FLAGS = {"quiet"}

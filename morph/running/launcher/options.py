@@ -20,6 +20,7 @@ class Options(NamedTuple):
         report: The file for the CUDA names that a run uses; None for none.
         devices: The number of software devices, as written; None for the default.
         device_memory: The memory of each, as written; None for the default.
+        device_profile: The card that they stand for; None for none.
         quiet: Whether morph does not say at start what it has chosen.
     """
 
@@ -29,6 +30,7 @@ class Options(NamedTuple):
     report: str | None = None
     devices: str | None = None
     device_memory: str | None = None
+    device_profile: str | None = None
     quiet: bool = False
 
     def variables(self) -> dict[str, str | None]:
@@ -38,11 +40,16 @@ class Options(NamedTuple):
             variables.REHEARSE: self.rehearse,
             variables.DEVICES: self.devices,
             variables.DEVICE_MEMORY: self.device_memory,
+            variables.DEVICE_PROFILE: self.device_profile,
             QUIET: "1" if self.quiet else None,
         }
 
     def words(self) -> list[str]:
         """Return the words of a command line that set the same size of the software device, and quiet."""
-        sizes = {"--devices": self.devices, "--device-memory": self.device_memory}
+        sizes = {
+            "--devices": self.devices,
+            "--device-memory": self.device_memory,
+            "--device-profile": self.device_profile,
+        }
         quiet = ["--quiet"] if self.quiet else []
         return quiet + [f"{name}={value}" for name, value in sizes.items() if value is not None]

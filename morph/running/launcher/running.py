@@ -74,7 +74,8 @@ def _ensure_writable(file: str) -> None:
 def _size(options: Options) -> Size:
     from morph.software import settings
 
-    return settings.size(options.devices, options.device_memory, ("--devices", "--device-memory"))
+    asked = options.devices, options.device_memory, options.device_profile
+    return settings.size(*asked, ("--devices", "--device-memory", "--device-profile"))
 
 
 @contextmanager

@@ -22,25 +22,28 @@ from morph.running.startup.beside import modules_beside
 from morph.software import machine, settings
 from morph.software.settings import Size
 
-DEVICES, DEVICE_MEMORY = "--morph-devices", "--morph-device-memory"
+SOURCES = "--morph-devices", "--morph-device-memory", "--morph-device-profile"
 
 
-def start(config: pytest.Config, backend: str | None, devices: str | None, device_memory: str | None) -> None:
+def start(
+    config: pytest.Config, backend: str | None, devices: str | None, memory: str | None, profile: str | None
+) -> None:
     """Make CUDA names work in this process and its children until pytest ends.
 
     Args:
         config: pytest's configuration.
         backend: The backend's name; None leaves the choice to morph.
         devices: The number of software devices, as written; None for the default.
-        device_memory: The memory of each, as written; None for the default.
+        memory: The memory of each, as written; None for the default.
+        profile: The card that they stand for; None for none.
 
     Raises:
         pytest.UsageError: If that is not possible, or contradicts what was started before.
     """
-    options = Options(backend, devices=devices, device_memory=device_memory)
+    options = Options(backend, devices=devices, device_memory=memory, device_profile=profile)
     announcement.is_in_header = True
     try:
-        size = settings.size(devices, device_memory, (DEVICES, DEVICE_MEMORY))
+        size = settings.size(devices, memory, profile, SOURCES)
         if backend is not None:
             table.load(backend)
         if _is_under_morph():
@@ -94,6 +97,7 @@ def _check(options: Options, size: Size) -> None:
         ("backend", options.backend, activation.status().backend),
         ("devices", size.devices, here and here.total),
         ("device-memory", size.memory, here and here.memory),
+        ("device-profile", size.profile, here and here.card and here.card.name),
     ]
     for name, wanted, found in pairs:
         if wanted not in (None, found):

@@ -31,7 +31,7 @@ def names(machine: Machine) -> dict[str, Any]:
         "_has_cuda": True,
         "_cuda_init": initialise,
         "_cuda_isInBadFork": devices._is_in_bad_fork,
-        "_cuda_getArchFlags": lambda: machine.quirks.architectures,
+        "_cuda_getArchFlags": lambda: _architectures(machine),
         "_CudaDeviceProperties": properties.DeviceProperties,
         "_nccl_version": lambda: COLLECTIVES_VERSION,
         "_nccl_version_suffix": lambda: b"",
@@ -44,6 +44,13 @@ def names(machine: Machine) -> dict[str, Any]:
         **memory.names(machine),
         **questions.names(),
     }
+
+
+def _architectures(machine: Machine) -> str:
+    """Return those that torch's kernels are said to be built for, among them the one of the card."""
+    known = machine.quirks.architectures.split()
+    own = f"sm_{machine.card.capability}" if machine.card and machine.facts.software else known[0]
+    return " ".join(dict.fromkeys([*known, own]))
 
 
 def initialise() -> None:

@@ -21,7 +21,7 @@ namespace {
 bool is_valid(dim3 grid, dim3 block, size_t shared) {
   bool grid_fits = grid.x && grid.y && grid.z && grid.x <= 0x7fffffffu && grid.y <= 65535 && grid.z <= 65535;
   bool block_fits = block.x && block.y && block.z && block.x <= 1024 && block.y <= 1024 && block.z <= 64;
-  return grid_fits && block_fits && uint64_t(block.x) * block.y * block.z <= 1024 && shared <= kMostShared;
+  return grid_fits && block_fits && uint64_t(block.x) * block.y * block.z <= 1024 && shared <= most_shared();
 }
 
 std::mutex launchers_lock;

@@ -20,7 +20,7 @@ using c10::DeviceIndex;
 using Handle = int;
 using Handles = std::map<DeviceIndex, Handle>;
 
-constexpr size_t kDefaultWorkspace = (4096 * 2 + 16 * 8) << 10;  // bytes, of compute capability 8.0
+constexpr size_t kDefaultWorkspace = (4096 * 2 + 16 * 8) << 10, kWorkspaceSince90 = (4096 * 8) << 10;  // bytes
 
 std::mutex cublas_mutex;
 // Neither is ever freed: threads, and what is done at exit, may outlive static destruction.
@@ -100,7 +100,12 @@ void need_cublas(DeviceIndex device) {
   last = place;
 }
 
-size_t cublas_workspace() { return wanted_workspace ? *wanted_workspace : configured().value_or(kDefaultWorkspace); }
+size_t cublas_workspace() {
+  if (wanted_workspace) return *wanted_workspace;
+  bool is_large = capability() / 10 == 9 || capability() / 10 == 10;  // as torch asks, in CUDABlas.cpp
+  return configured().value_or(is_large ? kWorkspaceSince90 : kDefaultWorkspace);
+}
+
 void set_cublas_workspace(std::optional<size_t> bytes) { wanted_workspace = bytes; }
 
 void clear_cublas_workspaces() {

@@ -25,9 +25,11 @@ struct Settings {
   std::string title;   // the device's name in error messages: "NPU"
   bool channels_last = true;  // whether the device supports that memory format
   bool float64 = true;        // whether a cast to float64 is one
+  int of_card = 0;            // the compute capability of the card that the device stands for, 90; 0: none
   std::vector<int> numbers;   // of the machine's devices that are visible
 };
 const Settings& settings();
+inline int capability() { return settings().of_card ? settings().of_card : 80; }
 
 // Registers guard, allocator, hooks and kernels for the device. Once in a process.
 void install(Settings wanted);

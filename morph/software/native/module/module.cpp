@@ -27,9 +27,9 @@ void call_when_initialized(py::function callback) {
 }
 
 void install_device(const std::string& type, int count, size_t memory, size_t padding, const std::string& title,
-                    bool channels_last, bool float64) {
+                    bool channels_last, bool float64, int of_card) {
   auto kind = type == "privateuse1" ? c10::DeviceType::PrivateUse1 : c10::Device(type).type();
-  install({kind, c10::DeviceIndex(count), memory, padding, title, channels_last, float64, {}});
+  install({kind, c10::DeviceIndex(count), memory, padding, title, channels_last, float64, of_card, {}});
 }
 
 bool attention_takes_tensors(int kernel, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,

@@ -55,6 +55,7 @@ AdditiveMask added(const AdditiveMask& mask, const Tensor& query) {
 
 constexpr std::array<at::ScalarType, 2> FLASH_TYPES{at::kHalf, at::kBFloat16};
 constexpr std::array<at::ScalarType, 3> CUTLASS_TYPES{at::kHalf, at::kBFloat16, at::kFloat};
+constexpr std::array<at::ScalarType, 2> CUTLASS_TYPES_BEFORE_80{at::kHalf, at::kFloat};
 
 // By which CUTLASS reads since compute capability 8.0: 16 bytes.
 bool widths_fit_cutlass(const sdp_params& given, bool debug) {
@@ -63,6 +64,20 @@ bool widths_fit_cutlass(const sdp_params& given, bool debug) {
   bool all = fits(given.query) && fits(given.value) && given.query.sym_size(-1) == given.key.sym_size(-1);
   if (!all && debug) TORCH_WARN("Mem efficient attention requires last dimension of inputs to be divisible by ", unit, ".");
   return all;
+}
+
+bool has_flash(const sdp_params& given, bool debug) {
+  bool has = capability() >= 80;
+  if (!has && debug)
+    TORCH_WARN("Flash attention only supports gpu architectures in the range [sm80, sm121]. Attempting to run on a sm ",
+               capability() / 10, ".", capability() % 10, " gpu.");
+  auto width = given.query.sym_size(-1);
+  bool is_small = capability() == 86 || capability() == 89, in_doubt = width > 192 && (width <= 224 || given.dropout > 0);
+  bool derives = is_small && in_doubt && sdp::input_requires_grad(given);
+  if (derives && debug)
+    TORCH_WARN("Flash attention currently doesn't support training with head_dim ∈ (192, 224] or (head_dim ∈ (224, 256] "
+               "and dropout > 0.0) on gpu architectures in the range[sm86, sm89].");
+  return has && !derives;
 }
 
 bool width_fits_flash(const sdp_params& given, bool debug) {
@@ -96,14 +111,13 @@ bool shapes_fit(const sdp_params& given, bool debug) {
          sdp::check_nonzero_sequence_lengths_dense(given, debug);
 }
 
-// The requirements of CUDA's kernels that do not depend on the GPU's model.
 bool flash_takes(const sdp_params& given, bool debug) {
   if (!debug && !sdp::check_tensor_dtype(given, FLASH_TYPES, false)) return false;
   bool on_host = given.query.is_cpu();
   if (on_host && debug)
     TORCH_WARN("All tensors need to be on cuda device. Got query on device: ", given.query.device(),
                ", key on device: ", given.key.device(), ", value on device: ", given.value.device());
-  return sdp::check_runtime_disabled_flash(given, debug) && !on_host && shapes_fit(given, debug) &&
+  return sdp::check_runtime_disabled_flash(given, debug) && !on_host && has_flash(given, debug) && shapes_fit(given, debug) &&
          sdp::check_for_attn_mask(given, debug) && sdp::check_tensor_dtype(given, FLASH_TYPES, debug) &&
          width_fits_flash(given, debug) && is_square_if_causal(given, debug);
 }
@@ -112,7 +126,8 @@ bool efficient_takes(const sdp_params& given, bool debug) {
   bool nested = sdp::has_for_nested_inputs(given);
   return sdp::check_runtime_disabled_mem_efficient(given, debug) && !given.enable_gqa &&
          (!nested || sdp::check_requires_grad_and_nested(given, debug)) && shapes_fit(given, debug) &&
-         sdp::check_tensor_dtype(given, CUTLASS_TYPES, debug) && widths_fit_cutlass(given, debug);
+         (capability() < 80 ? sdp::check_tensor_dtype(given, CUTLASS_TYPES_BEFORE_80, debug)
+                            : sdp::check_tensor_dtype(given, CUTLASS_TYPES, debug)) && widths_fit_cutlass(given, debug);
 }
 
 // Before compute capability 9.0.
@@ -142,11 +157,15 @@ bool cudnn_takes(const sdp_params& given, bool debug) {
   if (!debug && !sdp::check_tensor_dtype(given, FLASH_TYPES, false)) return false;
   bool enabled = at::globalContext().userEnabledCuDNNSDP();
   if (!enabled && debug) TORCH_WARN("cuDNN attention has been runtime disabled.");
+  bool has = capability() >= 80;
+  if (!has && debug)
+    TORCH_WARN("cuDNN MHA only supports gpu architectures in the range [sm80, sm121]. Attempting to run on a sm ",
+               capability() / 10, ".", capability() % 10, " gpu.");
   bool nested = sdp::has_for_nested_inputs(given);
   if (nested && debug) TORCH_WARN("Experimental cuDNN SDPA nested tensor support is not enabled.");
   bool derives_mask = given.attn_mask && given.attn_mask->requires_grad();
   if (derives_mask && debug) TORCH_WARN("cuDNN SDPA does not support a gradient of attn_mask.");
-  return enabled && !nested && !derives_mask && shapes_fit(given, debug) && sizes_fit_cudnn(given, debug) &&
+  return enabled && has && !nested && !derives_mask && shapes_fit(given, debug) && sizes_fit_cudnn(given, debug) &&
          is_order_free(debug) && sdp::check_tensor_dtype(given, FLASH_TYPES, debug);
 }
 

@@ -92,6 +92,9 @@ Tensor& addmm_activation_out(const Tensor& self, const Tensor& first, const Tens
 void scaled_product(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const auto& arguments = op.schema().arguments();
   c10::IValue* values = stack->data() + (stack->size() - arguments.size());
+  // Without a card to stand for, programs with eight bits can be tried.
+  TORCH_CHECK(!settings().of_card || capability() >= 89, "torch._scaled_mm is only supported on CUDA devices with compute "
+              "capability >= 9.0 or 8.9, or ROCm MI300+");
   c10::IValue& given = values[*op.schema().argumentIndexWithName("out_dtype")];
   ScalarType type = given.isNone() ? values[0].toTensor().scalar_type() : given.toScalarType();
   bool is_eight_bits = type == at::kFloat8_e4m3fn || type == at::kFloat8_e5m2;

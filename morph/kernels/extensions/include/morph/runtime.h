@@ -187,13 +187,13 @@ inline cudaError_t cudaGetSymbolSize(size_t* bytes, const T&) {
 }
 
 namespace morph_cuda {
-constexpr size_t kMostShared = 166912;  // bytes that a block can ask for: CUDA's compute capability 8.0
+size_t most_shared();  // bytes that a block can ask for
 }
 
 template <class F>
 inline cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute which, int value) {
   bool is_memory = which == cudaFuncAttributeMaxDynamicSharedMemorySize;
-  return is_memory && size_t(value) > morph_cuda::kMostShared ? cudaErrorInvalidValue : cudaSuccess;
+  return is_memory && size_t(value) > morph_cuda::most_shared() ? cudaErrorInvalidValue : cudaSuccess;
 }
 template <class F> inline cudaError_t cudaFuncSetCacheConfig(F, cudaFuncCache) { return cudaSuccess; }
 template <class F> inline cudaError_t cudaFuncSetSharedMemConfig(F, cudaSharedMemConfig) { return cudaSuccess; }
@@ -202,13 +202,15 @@ inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, F) {
   *attributes = {};
   attributes->maxThreadsPerBlock = 1024, attributes->numRegs = 32;
   attributes->ptxVersion = attributes->binaryVersion = 80;
-  attributes->maxDynamicSharedSizeBytes = int(morph_cuda::kMostShared);
+  attributes->maxDynamicSharedSizeBytes = int(morph_cuda::most_shared());
   return cudaSuccess;
 }
 template <class F>
 inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, size_t shared) {
-  int by_threads = threads > 64 ? 2048 / threads : threads > 0 ? 32 : 0;  // a multiprocessor has 32 blocks at most
-  int by_memory = shared ? int(morph_cuda::kMostShared / shared) : by_threads;
+  int most = 0;
+  cudaDeviceGetAttribute(&most, cudaDevAttrMaxThreadsPerMultiProcessor, 0);
+  int by_threads = threads > 64 ? most / threads : threads > 0 ? 32 : 0;  // a multiprocessor has 32 blocks at most
+  int by_memory = shared ? int(morph_cuda::most_shared() / shared) : by_threads;
   *blocks = by_threads < by_memory ? by_threads : by_memory;
   return cudaSuccess;
 }
@@ -218,11 +220,12 @@ inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* b
 }
 template <class F>
 inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F, size_t = 0, int most = 0) {
-  int device = 0, count = 1;
+  int device = 0, count = 1, threads = 1024;
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+  cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerMultiProcessor, device);
   *block = most > 0 && most < 1024 ? most : 1024;
-  *grid = count * (2048 / *block);
+  *grid = count * (threads / *block);
   return cudaSuccess;
 }
 

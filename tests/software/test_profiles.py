@@ -1,0 +1,214 @@
+"""Device profiles: what a program is told of the card that the device stands for, and what it is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+
+import pytest
+
+from morph.software import cards
+from morph.software.properties import DeviceProperties
+from tests.platforms import Platform, complete, describe
+
+pytestmark = pytest.mark.platforms("cpu")
+REQUIRED = {
+    *("name", "total_memory", "major", "minor", "multi_processor_count", "L2_cache_size", "clock_rate"),
+    *("memory_clock_rate", "memory_bus_width", "max_threads_per_multi_processor"),
+    *("shared_memory_per_block_optin", "shared_memory_per_multiprocessor"),
+}
+
+REPORTED = """
+import subprocess, sys, torch, pynvml
+
+properties = torch.cuda.get_device_properties(0)
+assert (properties.name, properties.total_memory) == ("NVIDIA H100 80GB HBM3", 85028896768)
+assert torch.cuda.get_device_capability() == (9, 0) and "sm_90" in torch.cuda.get_arch_list()
+assert (properties.multi_processor_count, properties.shared_memory_per_block_optin) == (132, 232448)
+free, total = torch.cuda.mem_get_info()
+assert total == properties.total_memory and free > 64 << 30
+torch.empty(60 << 30, dtype=torch.uint8, device="cuda")  # more than this host has, and not written to
+before = torch.cuda.memory_allocated()
+torch.ones(2, 2, device="cuda") @ torch.ones(2, 2, device="cuda")
+assert torch.cuda.memory_allocated() - before == 4096 * 8 * 1024  # cuBLAS's workspace there
+pynvml.nvmlInit()
+handle = pynvml.nvmlDeviceGetHandleByIndex(0)
+assert pynvml.nvmlDeviceGetName(handle) == properties.name
+assert pynvml.nvmlDeviceGetCudaComputeCapability(handle) == (9, 0)
+for command in (
+    ["nvidia-smi", "--query-gpu=name,compute_cap,memory.total", "--format=csv,noheader", "--id=0"],
+    [sys.executable, "-c", "import torch; print(torch.cuda.get_device_name(0))"],
+):
+    print(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
+"""
+
+TOO_MUCH = """
+import torch
+
+assert torch.cuda.mem_get_info()[1] == 15843721216
+try:
+    torch.empty(16 << 30, dtype=torch.uint8, device="cuda")
+except torch.cuda.OutOfMemoryError as error:
+    print("14.76 GiB" in str(error))
+"""
+
+BEFORE_80 = """
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+assert not torch.cuda.is_bf16_supported(including_emulation=False)
+x = torch.randn(1, 2, 16, 64, device="cuda")
+
+def takes(kernel, dtype):
+    query = x.to(dtype)
+    try:
+        with sdpa_kernel(kernel):
+            torch.nn.functional.scaled_dot_product_attention(query, query, query)
+    except RuntimeError as error:
+        assert "No available kernel" in str(error)
+        return False
+    return True
+
+for kernel in SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.CUDNN_ATTENTION:
+    print(kernel.name, *(takes(kernel, dtype) for dtype in (torch.float16, torch.bfloat16)))
+"""
+
+FLOAT8 = """
+import torch
+
+eight = torch.ones(16, 16, device="cuda").to(torch.float8_e4m3fn)
+one = torch.ones((), device="cuda")
+try:
+    print(torch._scaled_mm(eight, eight.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16).sum().item())
+except RuntimeError as error:
+    print("compute capability >= 9.0 or 8.9" in str(error))
+"""
+
+
+SHARED = """
+import torch
+from torch.utils.cpp_extension import load_inline
+
+SOURCE = r'''
+#include <torch/extension.h>
+__global__ void fill(float* out) {
+  extern __shared__ float shared[];
+  shared[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = shared[31 - threadIdx.x];
+}
+torch::Tensor fill_with(int64_t bytes) {
+  auto out = torch::zeros({32}, torch::kCUDA);
+  int asked = cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
+  if (asked != cudaSuccess) return torch::empty({0});
+  fill<<<1, 32, bytes>>>(out.data_ptr<float>());
+  return out;
+}
+'''
+module = load_inline("profiled", "torch::Tensor fill_with(int64_t);", SOURCE, functions=["fill_with"])
+print(len(module.fill_with(200 << 10)), len(module.fill_with(228 << 10)))
+"""
+
+TWO_PROCESSES = """
+import torch, torch.multiprocessing
+
+def name_of(queue, answers):
+    queue.get()
+    answers.put(torch.cuda.get_device_name(0))
+
+if __name__ == "__main__":
+    start = torch.multiprocessing.get_context("spawn")
+    queue, answers = start.Queue(), start.Queue()
+    process = start.Process(target=name_of, args=(queue, answers))
+    process.start()
+    tensor = torch.ones(2, device="cuda")
+    queue.put(tensor)
+    print(answers.get())
+    process.join()
+"""
+
+ROCM = "import torch; p = torch.cuda.get_device_properties(0); print(p.name, p.total_memory)"
+
+
+def said(platform: Platform, program: str, profile: str, **environment: str) -> list[str]:
+    done = platform.run(program, environment={"MORPH_DEVICE_PROFILE": profile, **environment})
+    assert done.returncode == 0, describe(done)
+    return done.stdout.splitlines()
+
+
+def test_every_part_reports_the_card(platform: Platform) -> None:
+    reported, in_child = said(platform, REPORTED, "h100")
+    assert reported == "NVIDIA H100 80GB HBM3, 9.0, 81089 MiB"
+    assert in_child == "NVIDIA H100 80GB HBM3"
+
+
+def test_memory_ends_where_the_cards_does(platform: Platform) -> None:
+    assert said(platform, TOO_MUCH, "t4") == ["True"]
+    smaller = "import torch; print(torch.cuda.get_device_properties(0).total_memory)"
+    assert said(platform, smaller, "t4", MORPH_DEVICE_MEMORY="1GiB") == [str(1 << 30)]
+
+
+def test_the_kernels_of_attention_are_the_cards(platform: Platform) -> None:
+    fused = ["FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION"]
+    takes = [(False, False), (True, False), (False, False)]
+    expected = [f"{name} {half} {bfloat}" for name, (half, bfloat) in zip(fused, takes, strict=True)]
+    assert said(platform, BEFORE_80, "t4") == expected
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"), [("a100", "True"), ("t4", "True"), ("l4", "4096.0"), ("h100", "4096.0")]
+)
+def test_products_of_eight_bits_need_a_card_that_has_them(
+    platform: Platform, profile: str, expected: str
+) -> None:
+    assert said(platform, FLOAT8, profile) == [expected]
+
+
+def test_a_process_that_gets_a_tensor_has_the_card(platform: Platform, tmp_path: pathlib.Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(TWO_PROCESSES)
+    done = platform.run(program, environment={"MORPH_DEVICE_PROFILE": "b200"})
+    assert done.stdout == "NVIDIA B200\n", describe(done)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("profile", "expected"), [("a100", "0 0"), ("h100", "32 0")])
+def test_a_block_has_the_cards_shared_memory(platform: Platform, profile: str, expected: str) -> None:
+    assert said(platform, SHARED, profile) == [expected]
+
+
+@pytest.mark.platforms("simulated-rocm")
+def test_amds_card_has_its_own_memory_where_it_is_asked_for(platform: Platform) -> None:
+    assert said(platform, ROCM, "mi300x") == ["AMD Instinct MI300X 206141652992"]
+
+
+@pytest.mark.parametrize(
+    ("profile", "message"),
+    [
+        ("h10", "MORPH_DEVICE_PROFILE: there is no profile 'h10'; the profiles are a100, "),
+        ("mi300x", "the profile mi300x: the devices of cpu cannot be this card, those of rocm can"),
+    ],
+)
+def test_a_card_that_cannot_be_meant_is_one_line(platform: Platform, profile: str, message: str) -> None:
+    done = platform.run("import torch", check=False, environment={"MORPH_DEVICE_PROFILE": profile})
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"morph: {message}")
+
+
+def test_the_option_comes_before_the_variable(platform: Platform) -> None:
+    program = "import torch; print(torch.cuda.get_device_name())"
+    words = [*platform.command(morph=True), "--device-profile", "l4", "-c", program]
+    done = complete(words, env={**platform.environment, "MORPH_DEVICE_PROFILE": "t4"})
+    assert done.stdout == "NVIDIA L4\n", describe(done)
+
+
+@pytest.mark.parametrize("name", cards.names())
+def test_a_profile_has_every_figure(name: str) -> None:
+    """What a profile leaves out would be a default: of compute capability 8.0, or of the host's processor."""
+    card = cards.load(name, "the test")
+    fields = {each.name for each in dataclasses.fields(DeviceProperties)}
+    assert card.properties.keys() <= fields
+    assert REQUIRED <= card.properties.keys()
+    shared = card.properties["shared_memory_per_block_optin"]
+    assert shared <= card.properties["shared_memory_per_multiprocessor"]
