@@ -127,7 +127,14 @@ if __name__ == "__main__":
     process.join()
 """
 
-ROCM = "import torch; p = torch.cuda.get_device_properties(0); print(p.name, p.total_memory)"
+ROCM = """
+import torch
+
+properties = torch.cuda.get_device_properties(0)
+print(properties.name, properties.total_memory)
+torch.ones(2, 2, device="cuda") @ torch.ones(2, 2, device="cuda")
+assert torch.cuda.memory_reserved() > 128 << 20  # with hipBLAS's workspace
+"""
 
 
 def said(platform: Platform, program: str, profile: str, **environment: str) -> list[str]:

@@ -20,7 +20,6 @@ using c10::DeviceIndex;
 using Handle = int;
 using Handles = std::map<DeviceIndex, Handle>;
 
-constexpr size_t kDefaultWorkspace = (4096 * 2 + 16 * 8) << 10, kWorkspaceSince90 = (4096 * 8) << 10;  // bytes
 
 std::mutex cublas_mutex;
 // Neither is ever freed: threads, and what is done at exit, may outlive static destruction.
@@ -83,6 +82,13 @@ std::optional<size_t> configured() {
   return total;
 }
 
+// In bytes: CublasHandlePool.cpp of torch, for AMD's MI300 (9.4), Hopper and Blackwell, and others.
+size_t default_workspace() {
+  if (capability() == 94) return size_t(128) << 20;
+  bool is_large = capability() / 10 == 9 || capability() / 10 == 10;
+  return is_large ? size_t(32) << 20 : size_t(4096 * 2 + 16 * 8) << 10;
+}
+
 }  // namespace
 
 void need_cublas(DeviceIndex device) {
@@ -102,8 +108,7 @@ void need_cublas(DeviceIndex device) {
 
 size_t cublas_workspace() {
   if (wanted_workspace) return *wanted_workspace;
-  bool is_large = capability() / 10 == 9 || capability() / 10 == 10;  // as torch asks, in CUDABlas.cpp
-  return configured().value_or(is_large ? kWorkspaceSince90 : kDefaultWorkspace);
+  return configured().value_or(default_workspace());
 }
 
 void set_cublas_workspace(std::optional<size_t> bytes) { wanted_workspace = bytes; }
