@@ -18,6 +18,8 @@ UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": GIB, "TiB": 1 << 40}
 MOST_DEVICES = 64  # c10 numbers the devices of one kind with a signed byte, and torch.cuda expects no more
 LEAST_MEMORY = 32 << 20  # room for the allocator's smallest segments
 ROUND = 2 << 20  # the allocator's pages
+ALL = "all"
+SANITIZERS = MEMORY, RACE = "memory", "race"  # what is checked of kernels
 CPP, TRITON = LANGUAGES = "cpp", "triton"  # what inductor generates
 TOOLKIT = "13.0"  # the version of CUDA where torch was built without it
 
@@ -163,6 +165,29 @@ def inductor() -> str:
     if language not in LANGUAGES:
         raise SettingsError(variables.INDUCTOR, f"inductor generates cpp or triton here, not {language!r}")
     return language
+
+
+def sanitizers(text: str | None = None, source: str = variables.SANITIZE) -> tuple[str, ...]:
+    """Return what to check of kernels: some of ``"memory"`` and ``"race"``.
+
+    >>> sanitizers("race")
+    ('race',)
+
+    Args:
+        text: Their names, with commas between them, or ``"all"``; None for the environment variable's.
+        source: What the text is called where it was given, for an error.
+
+    Raises:
+        SettingsError: If there is no such check.
+    """
+    text = text or variables.read(variables.SANITIZE)
+    if text is None:
+        return ()
+    names = SANITIZERS if text == ALL else tuple(text.split(","))
+    for name in names:
+        if name not in SANITIZERS:
+            raise SettingsError(source, f"what is checked must be of {', '.join(SANITIZERS)}, not {name!r}")
+    return names
 
 
 def _processes() -> int:

@@ -116,10 +116,13 @@ def _refuse_beside_the_real(facts: Facts) -> None:
 def _build(facts: Facts, size: Size) -> Machine:
     assert size.devices is not None
     assert size.memory is not None
+    from morph.software import sanitizing  # and torch
+
     quirks = _quirks(facts)
     native = library("device")
     kind = DISPATCH_KEYS[facts.dispatch_key]
-    of_vendor = (quirks.padding, quirks.title, quirks.channels_last, quirks.float64)
+    zone = sanitizing.PADDING if facts.software and settings.MEMORY in settings.sanitizers() else 0
+    of_vendor = (quirks.padding + zone, quirks.title, quirks.channels_last, quirks.float64)
     card = cards.load(size.profile, variables.DEVICE_PROFILE) if size.profile else None
     native.install(kind, size.devices, size.memory, *of_vendor, card.capability if card else 0)
     visible = Visible(facts, size.devices, native)
@@ -138,6 +141,10 @@ def _quirks(facts: Facts) -> Quirks:
 
 
 def _install(machine: Machine) -> None:
+    if machine.facts.software and settings.MEMORY in settings.sanitizers():
+        from morph.software import sanitizing  # and torch
+
+        sanitizing.remember_allocations()
     if not machine.quirks.place:
         _add_to_torch(machine)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from morph.base import native
+from morph.base import native, variables
 from morph.kernels.extensions import failures, musa, toolkit, vendors
 from morph.kernels.extensions.toolkit import Toolkit
+from morph.software import settings
 
 if TYPE_CHECKING:
     from morph.backends.tables.table import Facts
@@ -32,6 +33,9 @@ def place(module: Any, facts: Facts, journal: Journal) -> None:
 
 def _use(tools: Toolkit, module: Any, journal: Journal) -> None:
     journal.set_attribute(module, "CUDA_HOME", str(tools.home))
+    if settings.sanitizers():  # another command, so that ninja builds anew
+        flags = [*module.COMMON_NVCC_FLAGS, f"-D{variables.SANITIZE}"]
+        journal.set_attribute(module, "COMMON_NVCC_FLAGS", flags)
     for name in ("load", "load_inline"):
         journal.set_attribute(module, name, failures.remembering(getattr(module, name), tools))
     journal.set_attribute(module, "include_paths", _own_first(module.include_paths, tools))

@@ -30,6 +30,17 @@ _ASSEMBLY = ("-include", "morph/lanes.h")
 # reinterpreted vectors are everywhere in kernels; nvcc takes some C++ that g++ only takes so
 _COMPILER = ("-fno-strict-aliasing", "-fpermissive", "-w", "-fPIC", "-ftls-model=global-dynamic")
 
+# g++ calls a function before each access to memory: native/sanitizer takes the place of libtsan
+_SANITIZED = (
+    *(
+        "-fsanitize=thread",
+        "--param=tsan-distinguish-volatile=1",
+        "--param=tsan-instrument-func-entry-exit=0",
+    ),
+    "-g1",
+)
+_NAMED = "__attribute__((noinline))"  # a kernel by its own name in a report
+
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run as ``nvcc``.
@@ -90,10 +101,11 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
         return status
     if assembly.is_in(Source(text)):  # most sources have none, and need not read the header
         _, text = _preprocess(source, target, options, scratch, *_ASSEMBLY)
-    scratch.write_text(translate(text), errors="surrogateescape")
+    is_sanitized = bool(os.environ.get("MORPH_SANITIZE"))
+    scratch.write_text(translate(text, _NAMED if is_sanitized else ""), errors="surrogateescape")
     if options.step == "preprocess":
         return _hand_over(scratch, options)
-    words = [*_level(options), *options.compiler, *_COMPILER]
+    words = [*_level(options), *options.compiler, *_COMPILER, *(_SANITIZED if is_sanitized else ())]
     return _call([*_compiler(), *words, "-x", "c++", "-fpreprocessed", "-c", str(scratch), "-o", target])
 
 

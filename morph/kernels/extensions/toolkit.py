@@ -178,4 +178,5 @@ def _units() -> tuple[Unit, ...]:
     sources = HERE / "native"
     heavy = {name: sources / f"{name}.cpp" for name in ("libraries", "torch_cuda")}  # with torch's headers
     others = sorted({*sources.glob("*.cpp")} - {*heavy.values()})
-    return (*(together(name, [file]) for name, file in heavy.items()), together("runtime", others))
+    checks = together("sanitizer", (sources / "sanitizer").glob("*.cpp"))
+    return (*(together(name, [file]) for name, file in heavy.items()), together("runtime", others), checks)

@@ -6,6 +6,7 @@ or in a header is met like any other, and an error names the file and line that 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterator
@@ -33,12 +34,16 @@ _WORDS = {
     r"__constant__\b": "static",
     r"(?<=\s)__noinline__(?!\s*[,)])": "__attribute__((noinline))",
     r"(?<!\w)__assert_fail(?!\w)": _FAILURE,
-    r"__(?:global|device|host|managed|grid_constant|nv_pure)__(?!\w)": "",
+    r"__(?:device|host|managed|grid_constant|nv_pure)__(?!\w)": "",
 }
 
 
-def translate(text: str) -> str:
+def translate(text: str, kernels: str = "") -> str:
     """Return a preprocessed CUDA source as C++.
+
+    Args:
+        text: The source.
+        kernels: What stands before each kernel, in the place of ``__global__``.
 
     Raises:
         SourceError: If it holds what the software device cannot run, with the file and line.
@@ -52,12 +57,13 @@ def translate(text: str) -> str:
     launches.translate(source, edits)
     casts.translate(source, edits)
     _leave_out_bounds(source, edits)
-    result = outside_literals(edits.result(), _in_source)
+    result = outside_literals(edits.result(), functools.partial(_in_source, kernels))
     headers = [outside_literals(header, _in_header) for header in source.headers]
     return re.sub(rf"{LEFT_OUT} (\d+)\n", lambda match: headers[int(match[1])], result)
 
 
-def _in_source(code: str) -> str:
+def _in_source(kernels: str, code: str) -> str:
+    code = re.sub(r"__global__(?!\w)", kernels, code)
     for word, replacement in _WORDS.items():
         code = re.sub(word, replacement, code)
     return builtins.translate(code)

@@ -9,8 +9,8 @@ from morph.running.commands import COMMANDS
 
 EXAMPLE = "completion bash >> ~/.bashrc"
 OPTIONS = (
-    "--backend --rehearse --json --devices --device-memory --device-profile --report --quiet --version --help"
-    " -m -c"
+    "--backend --rehearse --json --devices --device-memory --device-profile --sanitize --report --quiet"
+    " --version --help -m -c"
 )
 
 # bash offers the words that begin like the last one; zsh has a mode that reads bash's scripts
@@ -35,6 +35,7 @@ complete -c morph -l json -r
 complete -c morph -l devices -x
 complete -c morph -l device-memory -x
 complete -c morph -l device-profile -x
+complete -c morph -l sanitize
 complete -c morph -l report -r
 complete -c morph -s q -l quiet
 complete -c morph -s V -l version

@@ -48,6 +48,9 @@ options:
                    the memory of each of these, such as 8GiB
   --device-profile CARD
                    the card that they stand for, such as h100
+  --sanitize[=memory,race]
+                   find accesses outside of their memory and races of kernels in
+                   CUDA C++, which are built for it
   --report FILE    write every CUDA name that the program uses, where, how often
                    and how it was served, to FILE.html or FILE.json
   -q, --quiet      do not say at start what cuda is; problems are still said
@@ -62,7 +65,7 @@ commands (each has a --help; ./NAME runs a program of that name):
 
 environment:
   MORPH_BACKEND, MORPH_REHEARSE, MORPH_DEVICES, MORPH_DEVICE_MEMORY,
-  MORPH_DEVICE_PROFILE
+  MORPH_DEVICE_PROFILE, MORPH_SANITIZE
                    the same as the options, which come first
   MORPH_QUIET      "1" is the same as --quiet
   MORPH_PACKAGES   the packages that see CUDA, beside the program; else all do

@@ -100,7 +100,9 @@ def _option(options: Options, words: list[str]) -> Options:
         raise UsageError(f"unknown option --{name}{did_you_mean(name, known, '--')}")
     if name in _FLAGS and has_value:
         raise UsageError(f"--{name} takes no value")
-    if not has_value and name not in _FLAGS and words:
+    if not has_value and name in _ALONE:
+        value = _ALONE[name]
+    elif not has_value and name not in _FLAGS and words:
         value = words.pop(0)
     chosen: dict[str, Any] = {name.replace("-", "_"): name in _FLAGS or _checked(name, value)}
     return options._replace(**chosen)
@@ -150,8 +152,10 @@ _NEEDS = {
     "devices": "a number",
     "device-memory": "an amount, such as 8GiB",
     "device-profile": "the name of a card, such as h100",
+    "sanitize": "a check, such as race",
 }
 _SHORT = {"-h": "--help", "-V": "--version", "-q": "--quiet"}
 _FLAGS = {"quiet"}
+_ALONE = {"sanitize": "all"}  # the value of an option that need not have one
 _KINDS = {"-m": "module", "-c": "code"}
 _ANSWERS: dict[str, Callable[[], str]] = {"help": lambda: _help().text(), "version": _version}

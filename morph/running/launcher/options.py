@@ -21,6 +21,7 @@ class Options(NamedTuple):
         devices: The number of software devices, as written; None for the default.
         device_memory: The memory of each, as written; None for the default.
         device_profile: The card that they stand for; None for none.
+        sanitize: What to check of kernels, as written; None for nothing.
         quiet: Whether morph does not say at start what it has chosen.
     """
 
@@ -31,6 +32,7 @@ class Options(NamedTuple):
     devices: str | None = None
     device_memory: str | None = None
     device_profile: str | None = None
+    sanitize: str | None = None
     quiet: bool = False
 
     def variables(self) -> dict[str, str | None]:
@@ -41,15 +43,17 @@ class Options(NamedTuple):
             variables.DEVICES: self.devices,
             variables.DEVICE_MEMORY: self.device_memory,
             variables.DEVICE_PROFILE: self.device_profile,
+            variables.SANITIZE: self.sanitize,
             QUIET: "1" if self.quiet else None,
         }
 
     def words(self) -> list[str]:
-        """Return the words of a command line that set the same size of the software device, and quiet."""
+        """Return the words of a command line that set up the software device so, and quiet."""
         sizes = {
             "--devices": self.devices,
             "--device-memory": self.device_memory,
             "--device-profile": self.device_profile,
+            "--sanitize": self.sanitize,
         }
         quiet = ["--quiet"] if self.quiet else []
         return quiet + [f"{name}={value}" for name, value in sizes.items() if value is not None]

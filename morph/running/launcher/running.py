@@ -74,6 +74,7 @@ def _ensure_writable(file: str) -> None:
 def _size(options: Options) -> Size:
     from morph.software import settings
 
+    settings.sanitizers(options.sanitize, "--sanitize")
     asked = options.devices, options.device_memory, options.device_profile
     return settings.size(*asked, ("--devices", "--device-memory", "--device-profile"))
 

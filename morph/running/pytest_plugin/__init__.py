@@ -18,12 +18,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options and the setting of the ini file."""
     group = parser.getgroup("morph", "CUDA on any accelerator, or on a software device (morph)")
     group.addoption(
-        "--morph", action="store_true", help="run the tests under morph, as each of the next four does"
+        "--morph", action="store_true", help="run the tests under morph, as each of the next five does"
     )
     group.addoption("--morph-backend", metavar="NAME", help="run them on this backend, such as cpu")
     group.addoption("--morph-devices", metavar="N", help="the number of software devices, in each process")
     group.addoption("--morph-device-memory", metavar="AMOUNT", help="the memory of each, such as 8GiB")
     group.addoption("--morph-device-profile", metavar="CARD", help="the card they stand for, such as h100")
+    checks = "check CUDA C++ kernels for errors of memory and races, or only for what is given"
+    group.addoption("--morph-sanitize", nargs="?", const="all", metavar="CHECKS", help=checks)
     parser.addini("morph", "run the tests under morph, as --morph does", type="bool", default=False)
 
 
@@ -74,7 +76,7 @@ def _count(item: pytest.Item, marker: pytest.Mark) -> int:
 def _start(config: pytest.Config) -> None:
     given = config.known_args_namespace
     sizes = given.morph_devices, given.morph_device_memory, given.morph_device_profile
-    values = given.morph_backend, *sizes
+    values = given.morph_backend, *sizes, given.morph_sanitize
     is_asked = given.morph or config.getini("morph") or any(value is not None for value in values)
     if not is_asked and not _is_launched():
         return

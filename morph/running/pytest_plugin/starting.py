@@ -22,11 +22,17 @@ from morph.running.startup.beside import modules_beside
 from morph.software import machine, settings
 from morph.software.settings import Size
 
+SANITIZE = "--morph-sanitize"
 SOURCES = "--morph-devices", "--morph-device-memory", "--morph-device-profile"
 
 
 def start(
-    config: pytest.Config, backend: str | None, devices: str | None, memory: str | None, profile: str | None
+    config: pytest.Config,
+    backend: str | None,
+    devices: str | None,
+    memory: str | None,
+    profile: str | None,
+    sanitize: str | None,
 ) -> None:
     """Make CUDA names work in this process and its children until pytest ends.
 
@@ -36,14 +42,18 @@ def start(
         devices: The number of software devices, as written; None for the default.
         memory: The memory of each, as written; None for the default.
         profile: The card that they stand for; None for none.
+        sanitize: What to check of kernels, as written; None for nothing.
 
     Raises:
         pytest.UsageError: If that is not possible, or contradicts what was started before.
     """
-    options = Options(backend, devices=devices, device_memory=memory, device_profile=profile)
+    options = Options(
+        backend, devices=devices, device_memory=memory, device_profile=profile, sanitize=sanitize
+    )
     announcement.is_in_header = True
     try:
         size = settings.size(devices, memory, profile, SOURCES)
+        settings.sanitizers(sanitize, SANITIZE)
         if backend is not None:
             table.load(backend)
         if _is_under_morph():

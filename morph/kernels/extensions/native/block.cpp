@@ -1,6 +1,9 @@
 // The turns of a block's threads.
 #include "block.h"
 
+#include "device.h"
+#include "sanitizer/sites.h"
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -26,6 +29,8 @@ Block& Block::of_this_thread() {
   return *kept.block;
 }
 
+Block* Block::running() { return kept.block && kept.block->current_ ? kept.block : nullptr; }
+
 Block::Block() : own_(own_context()) {}
 
 Block::~Block() {
@@ -33,13 +38,17 @@ Block::~Block() {
   free_own_context(own_);
 }
 
-void Block::prepare(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* closure, uint64_t shuffle) {
+void Block::prepare(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* closure, uint64_t shuffle,
+                    sanitizer::Launch* checked) {
   grid_ = grid, block_ = block, thread_ = thread, closure_ = closure, shuffle_ = shuffle;
   count_ = int(block.x * block.y * block.z);
   warps_.resize(size_t(count_ + 31) / 32);
-  if (memory_.size() < shared + kAligned) memory_.resize(shared + kAligned);
+  size_t bytes = shared + kAligned + (checked ? sanitizer::kZone : 0);
+  if (memory_.size() < bytes) memory_.resize(bytes);
   dynamic_ = memory_.data() + (kAligned - uintptr_t(memory_.data()) % kAligned);
   order_.clear();
+  shared_ = shared;
+  checks_ = checked ? std::make_unique<sanitizer::Checks>(*checked, *this) : nullptr;
 }
 
 void Block::run(int64_t number) {
@@ -57,6 +66,7 @@ void Block::run(int64_t number) {
     for (int i = 0; i < count_; i++) order_[size_t(i)] = i;
     std::shuffle(order_.begin(), order_.end(), random_);
   }
+  if (checks_) checks_->begin(number, count_, reinterpret_cast<uintptr_t>(thread_), shared_);
   while (done_ < count_ && !error_) {
     if (Fibre* fibre = next()) resume(fibre);
     else if (!release_stuck()) error_ = std::make_exception_ptr(std::runtime_error("the threads of a block wait for each other"));
@@ -92,7 +102,9 @@ Block::Fibre* Block::idle_fibre() {
 void Block::resume(Fibre* fibre) {
   current_ = fibre;
   if (fibre->thread >= 0) place_thread(fibre->thread);
+  sanitizer::active = checks_.get();
   switch_to(own_, fibre->context);
+  sanitizer::active = nullptr;
   current_ = nullptr;
 }
 
@@ -154,11 +166,18 @@ void Block::wait_for_block(int vote) {
 
 bool Block::release_block() {
   if (!at_barrier_ || at_barrier_ < count_ - done_) return false;
+  if (checks_) checks_->pass_barrier();
   released_ = std::exchange(voting_, {0, 0});
   at_barrier_ = 0;
   for (Fibre* fibre : parked_) make_ready(fibre);
   parked_.clear();
   return true;
+}
+
+std::vector<int> Block::threads_of(const std::vector<Fibre*>& parked) const {
+  std::vector<int> threads{current_->thread};
+  for (const Fibre* fibre : parked) threads.push_back(fibre->thread);
+  return threads;
 }
 
 // The last of the threads goes on, and lets the others on.
@@ -170,6 +189,7 @@ void Block::arrive_at(unsigned barrier, unsigned threads, bool waits) {
     return suspend(Waiting::kBarrier);
   }
   at.arrived = 0;
+  if (checks_) checks_->pass(threads_of(at.parked));
   for (Fibre* fibre : at.parked) make_ready(fibre);
   at.parked.clear();
 }
@@ -185,6 +205,7 @@ void Block::wait_for_copies(size_t groups_left) {
 void Block::make_copies(Fibre& fibre, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const Copy& each = fibre.copies[i];
+    if (sanitizer::active) sanitizer::active->copy(each.to, each.from, each.size, each.size - each.zeros, each.site);
     std::memcpy(each.to, each.from, each.size - each.zeros);
     std::memset(static_cast<char*>(each.to) + each.size - each.zeros, 0, each.zeros);
   }
@@ -216,6 +237,7 @@ unsigned Block::group_of(const Warp& warp, int lane) const {
 }
 
 void Block::release_group(Warp& warp, unsigned lanes) {
+  if (checks_) checks_->pass_warp(int(&warp - warps_.data()), lanes);
   Deposits* deposits = snapshot(warp, lanes);
   for (unsigned left = lanes; left; left &= left - 1) {
     Fibre* fibre = warp.waiting[__builtin_ctz(left)];
@@ -307,6 +329,17 @@ bool Block::release_arrived() {
     any = true;
   }
   return any;
+}
+
+bool Block::is_on_stack(uintptr_t address) const {
+  return address - reinterpret_cast<uintptr_t>(stack_of(current_->context)) < kStack;
+}
+
+void Block::fail_access(const std::string& what, const void* site) {
+  const morph_index& b = place.block, &t = place.thread;
+  std::string text = c10::str("CUDA error: an illegal memory access was encountered: ", sanitizer::source_of(site), ": ", what, ", block [",
+                              b.x, ",", b.y, ",", b.z, "], thread [", t.x, ",", t.y, ",", t.z, "]");
+  fail(std::make_exception_ptr(c10::AcceleratorError({__func__, __FILE__, __LINE__}, cudaErrorIllegalAddress, text)));
 }
 
 void Block::fail(std::exception_ptr error) {

@@ -3,6 +3,7 @@
 
 #include "fibres.h"
 #include "morph/threads.h"
+#include "sanitizer/checks.h"
 
 #include <array>
 #include <cstdint>
@@ -18,6 +19,7 @@ struct Copy {
   void* to;
   const void* from;
   size_t size, zeros;  // bytes; the last of them are 0
+  const void* site;
 };
 
 // A block's threads run one after the other on one stack, as a loop, until one waits; its stack is then kept, and the
@@ -30,8 +32,10 @@ class Block {
   Block& operator=(const Block&) = delete;
 
   static Block& of_this_thread();
+  static Block* running();  // null: no thread of a kernel runs on this thread of the host
 
-  void prepare(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* closure, uint64_t shuffle);
+  void prepare(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* closure, uint64_t shuffle,
+               sanitizer::Launch* checked);
   void run(int64_t number);  // of the block in its grid; throws what a thread threw
 
   // Called by the block's threads.
@@ -49,7 +53,10 @@ class Block {
   int lane() const { return current_->thread & 31; }
   void* dynamic_shared() const { return dynamic_; }
   bool is_running() const { return current_; }
+  int thread() const { return current_->thread; }
+  bool is_on_stack(uintptr_t address) const;  // of the thread that runs
   [[noreturn]] void fail(std::exception_ptr error);
+  [[noreturn]] void fail_access(const std::string& what, const void* site);  // as a GPU does at an illegal address
 
  private:
   enum class Waiting { kNothing, kBlock, kBarrier, kWarp, kLanes };
@@ -78,6 +85,7 @@ class Block {
   void run_threads();
   void place_thread(int thread);
   void leave(int thread);
+  std::vector<int> threads_of(const std::vector<Fibre*>& parked) const;
   static void make_copies(Fibre& fibre, size_t count);
   void suspend(Waiting waiting);
   void resume(Fibre* fibre);
@@ -114,6 +122,8 @@ class Block {
   Votes voting_{0, 0}, released_{0, 0};
   std::vector<unsigned char> memory_;
   void* dynamic_ = nullptr;
+  size_t shared_ = 0;
+  std::unique_ptr<sanitizer::Checks> checks_;  // null: there are none
   std::exception_ptr error_;
 };
 

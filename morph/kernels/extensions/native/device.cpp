@@ -116,6 +116,25 @@ cudaDeviceProp properties_of(int index) {
   return p;
 }
 
+void* locator() {
+  Gil gil;
+  Object module(PyImport_ImportModule("morph.software.machine"));
+  Object machine(module.value ? PyObject_CallMethod(module.value, "started", nullptr) : nullptr);
+  Object native(machine.value ? PyObject_GetAttrString(machine.value, "native") : nullptr);
+  Object address(native.value ? PyObject_CallMethod(native.value, "locator", nullptr) : nullptr);
+  TORCH_CHECK(address.value, "the software device is not there");
+  return PyLong_AsVoidPtr(address.value);
+}
+
+std::string origin_of(const void* allocation) {
+  Gil gil;
+  Object module(PyImport_ImportModule("morph.software.sanitizing"));
+  Object found(module.value ? PyObject_CallMethod(module.value, "origin", "K", reinterpret_cast<size_t>(allocation)) : nullptr);
+  const char* text = found.value ? PyUnicode_AsUTF8(found.value) : nullptr;
+  if (!text) PyErr_Clear();
+  return text ? text : "";
+}
+
 size_t most_shared() {
   static const size_t most = properties_of(0).sharedMemPerBlockOptin;  // all devices stand for one card
   return most;

@@ -102,6 +102,8 @@ void free_context(Context* context) {
   delete context;
 }
 
+const char* stack_of(const Context* context) { return context->stack; }
+
 Context* own_context() { return new Context; }
 void free_own_context(Context* context) { delete context; }
 

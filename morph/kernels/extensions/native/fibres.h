@@ -11,6 +11,7 @@ struct Context;  // where a stack's execution stands
 Context* make_context(void (*entry)());
 void reset(Context* context, void (*entry)());  // abandons what runs there
 void free_context(Context* context);
+const char* stack_of(const Context* context);  // its lowest address
 Context* own_context();  // of the calling thread's own stack
 void free_own_context(Context* context);
 void switch_to(Context* from, Context* to);

@@ -2,6 +2,8 @@
 #include "grid.h"
 
 #include "block.h"
+#include "faults.h"
+#include "sanitizer/bounds.h"
 
 #include <ATen/Parallel.h>
 
@@ -48,6 +50,7 @@ class PlaceKept {  // of a thread of the host that is in a kernel already
 
 thread_local Grid* current = nullptr;
 thread_local bool cooperative = false;
+thread_local bool launching = false;
 
 }  // namespace
 
@@ -55,12 +58,15 @@ Grid* Grid::of_this_thread() { return current; }
 
 Grid::Grid(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* closure)
     : grid_(grid), block_(block), shared_(shared), thread_(thread), closure_(closure), cooperative_(cooperative),
-      shuffle_(shuffle()), blocks_(int64_t(grid.x) * grid.y * grid.z) {
+      shuffle_(shuffle()), blocks_(int64_t(grid.x) * grid.y * grid.z), checked_(sanitizer::Launch::wanted()) {
   if (shuffle_) order_ = shuffled_blocks(blocks_, shuffle_);
 }
 
 void Grid::run() {
+  catch_faults();
+  launching = true;
   int64_t grain = std::max<int64_t>(1, kGrain / (int64_t(block_.x) * block_.y * block_.z));
+  if (checked_) grain = blocks_, sanitizer::forget_bounds();  // one after the other
   at::parallel_for(0, blocks_, grain, [&](int64_t from, int64_t to) { run_blocks(to - from); });
   for (;;) {
     std::vector<std::thread> further;
@@ -72,6 +78,7 @@ void Grid::run() {
     for (std::thread& each : further) each.join();
   }
   if (error_) std::rethrow_exception(error_);
+  if (checked_) checked_->end(block_);
 }
 
 void Grid::run_blocks(int64_t most) {
@@ -79,7 +86,7 @@ void Grid::run_blocks(int64_t most) {
   Grid* before = std::exchange(current, this);
   Block& turns = Block::of_this_thread();
   try {
-    turns.prepare(grid_, block_, shared_, thread_, closure_, shuffle_);
+    turns.prepare(grid_, block_, shared_, thread_, closure_, shuffle_, checked_.get());
     for (int64_t i; most-- > 0 && !failed_ && (i = next_++) < blocks_; steps_++) turns.run(order_.empty() ? i : order_[size_t(i)]);
   } catch (...) {
     end_with(std::current_exception());
@@ -113,6 +120,7 @@ void Grid::wait_for_all() {
     while (round == rounds_) wait_for_another();
   } else {
     arrived_ = 0;
+    if (checked_) checked_->pass_grid();
     rounds_++;
   }
 }
@@ -135,6 +143,7 @@ void wait_for_grid() {
   wait_for_block();
 }
 
+bool is_launching() { return launching; }
 bool is_cooperative() { return current && current->is_cooperative(); }
 
 Cooperative::Cooperative() { cooperative = true; }

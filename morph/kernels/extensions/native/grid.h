@@ -2,6 +2,7 @@
 #pragma once
 
 #include "morph/launch.h"
+#include "sanitizer/checks.h"
 
 #include <atomic>
 #include <cstdint>
@@ -47,6 +48,9 @@ class Grid {
   std::mutex lock_;
   std::vector<std::thread> further_;
   std::exception_ptr error_;
+  const std::unique_ptr<sanitizer::Launch> checked_;  // null: nothing is checked
 };
+
+bool is_launching();  // whether this thread of the host launched the blocks that it runs
 
 }  // namespace morph_cuda

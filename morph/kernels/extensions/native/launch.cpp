@@ -69,7 +69,7 @@ Deposits* exchange(unsigned mask, const void* mine, size_t bytes) {
   return Block::of_this_thread().exchange(mask, mine, bytes);
 }
 void copy_later(void* to, const void* from, size_t size, size_t zeros) {
-  Block::of_this_thread().copy_later({to, from, size, std::min(zeros, size)});
+  Block::of_this_thread().copy_later({to, from, size, std::min(zeros, size), __builtin_return_address(0)});
 }
 void end_group_of_copies() { Block::of_this_thread().end_group_of_copies(); }
 void wait_for_copies(size_t groups_left) { Block::of_this_thread().wait_for_copies(groups_left); }

@@ -216,7 +216,7 @@ void* Arena::take_outside(size_t bytes, bool torchs) {
   char* start = size <= left() ? map(rounded(size, kGranule)) : nullptr;
   if (!start) return nullptr;
   auto segment = std::make_unique<Segment>(Segment{device_, start, size, offset, 0, {0, 0}, true});
-  segment->is_uncached = torchs;
+  segment->is_uncached = torchs, segment->requested = bytes;
   outside_bytes_ += size;
   enter(start, rounded(size, kGranule), segment.get());
   outside_.emplace(start, std::move(segment));

@@ -22,6 +22,7 @@ struct Segment {
   FreeBlocks* free = nullptr;      // the list of its free blocks
   std::vector<Block*> blocks = {};  // by their start, in units of which each holds at most one start
   bool is_uncached = false;        // torch's, beside its caches
+  size_t requested = 0;            // bytes, of one beside the caches
 
   size_t unit() const { return large ? 1024 * 1024 : 512; }  // large blocks are larger than this
   Block*& block_at(const void* pointer) { return blocks[size_t(static_cast<const char*>(pointer) - start) / unit()]; }

@@ -2,6 +2,7 @@
 #include "memory/arena.h"
 #include "memory/checkpoints.h"
 #include "memory/history.h"
+#include "memory/location.h"
 #include "memory/memory.h"
 #include "module/module.h"
 #include "memory/pinned.h"
@@ -143,6 +144,8 @@ py::list memory_traces() {
   return devices;
 }
 
+size_t locator() { return size_t(&locate); }
+
 py::object allocation_frames(size_t address) {
   Context context = owner_of(pointer(address)) < 0 ? nullptr : context_of(pointer(address));
   if (!context) return py::none();
@@ -189,6 +192,7 @@ void bind_history(py::module& module) {
   module.def("forget_memory_history", &forget_memory_history);
   module.def("is_memory_recorded", [] { return recording().state; });
   module.def("allocation_frames", &allocation_frames);
+  module.def("locator", &locator);
   module.def("set_memory_metadata", &set_metadata);
   module.def("memory_metadata", &metadata);
   module.def("observe_refused_memory", &observe);

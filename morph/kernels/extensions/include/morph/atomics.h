@@ -26,7 +26,8 @@ inline T update(T* p, F f) {
     std::memcpy(static_cast<void*>(&old), &before, sizeof(T));
     fresh = f(old);
     std::memcpy(&after, static_cast<const void*>(&fresh), sizeof(T));
-    if (__atomic_compare_exchange_n(word, &before, after, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) return old;
+    // as on a GPU, it orders nothing else
+    if (__atomic_compare_exchange_n(word, &before, after, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return old;
   }
 }
 

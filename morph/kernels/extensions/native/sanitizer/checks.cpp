@@ -1,0 +1,127 @@
+// See checks.h.
+#include "checks.h"
+
+#include "../block.h"
+#include "bounds.h"
+#include "libraries.h"
+#include "sites.h"
+
+#include <c10/util/Exception.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace morph_cuda::sanitizer {
+
+thread_local Checks* active = nullptr;
+
+namespace {
+
+bool asks_for(std::string_view kind) {
+  const char* set = std::getenv("MORPH_SANITIZE");
+  std::string_view left = set ? set : "";
+  while (!left.empty()) {
+    size_t comma = left.find(',');
+    if (left.substr(0, comma) == kind || left == "all") return true;
+    left = comma == left.npos ? "" : left.substr(comma + 1);
+  }
+  return false;
+}
+
+std::string thread_text(dim3 block, const Access& by) {
+  unsigned t = by.thread;
+  return c10::str("thread [", t % block.x, ",", t / block.x % block.y, ",", t / block.x / block.y, "] of block ", by.block);
+}
+
+std::string race_text(dim3 block, const Race& race) {
+  auto line = [&](const Access& by, bool writes) {
+    return c10::str("\n  ", source_of(by.site), ": ", by.is_atomic ? "an atomic operation" : writes ? "a write" : "a read", " by ",
+                    thread_text(block, by));
+  };
+  return c10::str(line(race.first, race.first_writes), line(race.second, race.second_writes), "\n    at the same place of ",
+                  race.is_shared ? "shared" : "global", " memory, and nothing makes one wait for the other");
+}
+
+}  // namespace
+
+std::unique_ptr<Launch> Launch::wanted() {
+  static const bool memory = asks_for("memory"), race = asks_for("race");
+  if (!memory && !race) return nullptr;
+  auto launch = std::make_unique<Launch>();
+  launch->checks_memory_ = memory;
+  if (race) launch->races_ = std::make_unique<Races>();
+  return launch;
+}
+
+void Launch::pass_grid() {
+  if (!races_) return;
+  std::lock_guard<std::mutex> lock(races_->lock());
+  races_->pass_grid();
+}
+
+void Launch::end(dim3 block) {
+  if (!races_) return;
+  std::lock_guard<std::mutex> lock(races_->lock());
+  races_->end();
+  std::string found;
+  for (const Race& each : races_->found()) found += race_text(block, each);
+  TORCH_CHECK(found.empty(), "CUDA error: race in a kernel (found by MORPH_SANITIZE=race)", found);
+}
+
+void Checks::begin(int64_t number, int threads, uintptr_t kernel, size_t shared) {
+  knowledge_.begin(uint32_t(number), threads);
+  dynamic_ = reinterpret_cast<uintptr_t>(block_.dynamic_shared()), dynamic_size_ = shared;
+  if (is_begun_) return;
+  is_begun_ = true;
+  warn_if_unchecked(kernel);
+  variables_ = variables_beside(kernel);
+}
+
+bool Checks::is_shared(uintptr_t address) const {
+  return address - dynamic_ < dynamic_size_ || variables_.has(address);
+}
+
+std::string Checks::problem(const Use& use) const {
+  uintptr_t over = use.address - dynamic_ + use.bytes;
+  if (over - dynamic_size_ - 1 < kZone)
+    return c10::str("over the end of the block's ", dynamic_size_, " bytes of shared memory");
+  return problem_of(use.address, use.bytes);
+}
+
+void Checks::use(const Use& use) {
+  if (block_.is_on_stack(use.address) || variables_.is_guard(use.address)) return;
+  std::string wrong = launch_.checks_memory() ? problem(use) : "";
+  if (!wrong.empty()) block_.fail_access(c10::str("a ", use.writes ? "write" : "read", " of ", use.bytes, " bytes ", wrong), use.site);
+  Races* races = launch_.races();
+  if (!races) return;
+  std::lock_guard<std::mutex> lock(races->lock());
+  Access by;
+  by.block = knowledge_.block(), by.thread = uint16_t(block_.thread()), by.is_atomic = use.is_atomic, by.site = use.site;
+  races->access(knowledge_, use.address, use.bytes, use.writes, by, is_shared(use.address));
+}
+
+void Checks::synchronize(const Use& use) {
+  if (!launch_.races() || block_.is_on_stack(use.address)) return;
+  std::lock_guard<std::mutex> lock(launch_.races()->lock());
+  launch_.races()->synchronize(knowledge_, use.address, block_.thread(), use.writes);
+}
+
+void Checks::copy(void* to, const void* from, size_t written, size_t read, const void* site) {
+  if (read) use({reinterpret_cast<uintptr_t>(from), read, false, false, site});
+  if (written) use({reinterpret_cast<uintptr_t>(to), written, true, false, site});
+}
+
+void Checks::pass_barrier() {
+  if (launch_.races()) knowledge_.pass_barrier(launch_.races()->clock().end());
+}
+void Checks::pass_warp(int warp, unsigned lanes) {
+  if (launch_.races()) knowledge_.pass_warp(warp, lanes, launch_.races()->clock().end());
+}
+void Checks::pass(const std::vector<int>& threads) {
+  if (launch_.races()) knowledge_.pass(threads, launch_.races()->clock().end());
+}
+void Checks::fence() {
+  if (launch_.races()) knowledge_.fence(launch_.races()->clock().end());
+}
+
+}  // namespace morph_cuda::sanitizer

@@ -1,0 +1,70 @@
+// The checks of a launch, as MORPH_SANITIZE asks for them, and of each of its blocks.
+#pragma once
+
+#include "races.h"
+#include "variables.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace morph_cuda {
+class Block;
+}
+
+namespace morph_cuda::sanitizer {
+
+class Launch {
+ public:
+  static std::unique_ptr<Launch> wanted();  // null: nothing is checked
+
+  bool checks_memory() const { return checks_memory_; }
+  Races* races() const { return races_.get(); }
+  void pass_grid();
+  void end(dim3 block);  // throws what was found, where no thread of it did
+
+ private:
+  bool checks_memory_ = false;
+  std::unique_ptr<Races> races_;
+};
+
+struct Use {
+  uintptr_t address;
+  size_t bytes;
+  bool writes, is_atomic;
+  const void* site;
+};
+
+// Of the block that runs on one thread of the host.
+class Checks {
+ public:
+  Checks(Launch& launch, Block& block) : launch_(launch), block_(block) {}
+
+  void begin(int64_t number, int threads, uintptr_t kernel, size_t shared);
+  void use(const Use& use);
+  void synchronize(const Use& use);
+  void copy(void* to, const void* from, size_t written, size_t read, const void* site);
+  void pass_barrier();
+  void pass_warp(int warp, unsigned lanes);
+  void pass(const std::vector<int>& threads);
+  void fence();
+
+ private:
+  bool is_shared(uintptr_t address) const;
+  std::string problem(const Use& use) const;
+
+  Launch& launch_;
+  Block& block_;
+  Knowledge knowledge_;
+  bool is_begun_ = false;
+  uintptr_t dynamic_ = 0;
+  size_t dynamic_size_ = 0;
+  Variables variables_;
+};
+
+constexpr size_t kZone = 64 << 10;  // bytes after a block's shared memory that belong to nothing
+extern thread_local Checks* active;
+
+}  // namespace morph_cuda::sanitizer

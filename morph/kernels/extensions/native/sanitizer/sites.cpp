@@ -1,0 +1,55 @@
+// See sites.h. binutils' addr2line, which comes with g++, reads what the compiler wrote of lines.
+#include "sites.h"
+
+#include <c10/util/StringUtil.h>
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <vector>
+
+namespace morph_cuda::sanitizer {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& command) {
+  std::vector<std::string> lines;
+  FILE* output = popen(command.c_str(), "r");
+  if (!output) return lines;
+  char line[4096];
+  while (std::fgets(line, sizeof line, output)) {
+    lines.emplace_back(line);
+    if (lines.back().back() == '\n') lines.back().pop_back();
+  }
+  pclose(output);
+  return lines;
+}
+
+std::string quoted(const std::string& word) {
+  std::string result = "'";
+  for (char each : word) result += each == '\'' ? std::string("'\\''") : std::string(1, each);
+  return result + "'";
+}
+
+bool is_own(const std::string& place) { return place.find("/include/morph/") != std::string::npos; }
+bool is_known(const std::string& place) { return place[0] != '?' && place.back() != '?'; }
+
+std::string without_folder(const std::string& place) { return place.substr(place.rfind('/') + 1); }
+
+}  // namespace
+
+std::string source_of(const void* site) {
+  Dl_info module;
+  const char* before = static_cast<const char*>(site) - 1;  // within the call
+  if (!dladdr(before, &module) || !module.dli_fname) return "an unknown place";
+  long offset = before - static_cast<const char*>(module.dli_fbase);
+  char number[32];
+  std::snprintf(number, sizeof number, "0x%lx", offset);
+  auto lines = lines_of("addr2line -f -C -i -e " + quoted(module.dli_fname) + " " + number + " 2>/dev/null");
+  for (size_t i = 0; i + 1 < lines.size(); i += 2) {  // the function, then the place; outwards
+    std::string place = lines[i + 1].substr(0, lines[i + 1].find(" (discriminator"));
+    if (is_known(place) && !is_own(place)) return c10::str(without_folder(place), " (", lines[i].substr(0, lines[i].find('(')), ")");
+  }
+  return c10::str(without_folder(module.dli_fname), "+", number);
+}
+
+}  // namespace morph_cuda::sanitizer

@@ -1,0 +1,34 @@
+"""Where the memory was taken that a kernel misuses."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import Any
+
+import torch
+
+from morph.software import histories
+from morph.software.machine import started
+
+PADDING = 512  # bytes after each allocation that belong to nothing: as much as the allocator rounds to
+
+
+def remember_allocations() -> None:
+    """Record from now on where device memory is taken."""
+    histories.record_history("state", "alloc", "python", 1)
+
+
+def origin(address: int) -> str:
+    """Return the line that took a block of device memory, ``"train.py:12"``; empty if that is not known.
+
+    Args:
+        address: Where the block starts.
+    """
+    frames: list[dict[str, Any]] = started().native.allocation_frames(address) or []
+    torchs = str(pathlib.Path(torch.__file__).parent) + os.sep
+    for frame in frames:
+        file = frame["filename"]
+        if file.endswith(".py") and not file.startswith(torchs):
+            return f"{os.path.basename(file)}:{frame['line']}"
+    return ""

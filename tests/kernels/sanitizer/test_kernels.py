@@ -1,0 +1,126 @@
+"""Wrong kernels, each beside its right twin: the sanitizer finds every one, and says nothing of a twin."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.platforms import REPOSITORY
+
+KERNELS = pathlib.Path(__file__).parent / "kernels"
+NAMED = re.compile(r"^(WRONG|RIGHT)\((\w+)", re.MULTILINE)
+PROGRAM = """
+import ctypes, subprocess, sys, torch
+from torch.utils import cpp_extension
+source, count, *names = sys.argv[1:]
+command = [f"{cpp_extension.CUDA_HOME}/bin/nvcc", "-shared", source, "-o", "./kernels.so"]
+subprocess.run(command, check=True)
+library = ctypes.CDLL("./kernels.so")
+for name in names:
+    a, b = (torch.zeros(int(count), device="cuda") for _ in range(2))
+    b += torch.arange(int(count), device="cuda")
+    function = getattr(library, name)
+    function.restype = ctypes.c_char_p
+    words = [ctypes.c_void_p(a.data_ptr()), ctypes.c_void_p(b.data_ptr()), ctypes.c_int(int(count))]
+    print(name, function(*words).decode().partition("\\nException raised")[0].replace("\\n", "|"))
+"""
+RACES = "CUDA error: race in a kernel"
+ILLEGAL = "CUDA error: an illegal memory access was encountered"
+
+
+def named(kind: str, twin: str) -> list[str]:
+    text = (KERNELS / f"{kind}.cu").read_text()
+    return [name for found, name in NAMED.findall(text) if found == twin]
+
+
+def run(folder: pathlib.Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "morph", "--backend", "cpu", *words]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def outcomes(kind: str, count: int, names: list[str], folder: pathlib.Path, *options: str) -> dict[str, str]:
+    """Return what each launch of a source ended with, empty for none, by the function's name."""
+    words = str(KERNELS / f"{kind}.cu"), str(count), *names
+    lines = run(folder, *options, "-c", PROGRAM, *words).stdout.splitlines()
+    return dict(line.partition(" ")[::2] for line in lines)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory, native_parts):
+    """What each kernel of both sources ended with, by its kind and name."""
+    all_of_them = {}
+    for kind, size in {"memory": 100, "races": 256}.items():
+        names = [f"{twin.lower()}_{name}" for twin in ("WRONG", "RIGHT") for name in named(kind, twin)]
+        texts = outcomes(kind, size, names, tmp_path_factory.mktemp(kind), "--sanitize")
+        all_of_them |= {(kind, name): text for name, text in texts.items()}
+    return all_of_them
+
+
+@pytest.mark.parametrize("name", named("memory", "WRONG"))
+def test_an_access_outside_is_found(found, name):
+    text = found["memory", f"wrong_{name}"]
+    assert text.startswith(ILLEGAL)
+    assert re.search(rf"memory\.cu:\d+ \(wrong_{name}_kernel\): ", text)
+    assert re.search(r"block \[\d,0,0\], thread \[\d+,\d,0\]$", text)
+
+
+@pytest.mark.parametrize("name", named("races", "WRONG"))
+def test_a_race_is_found(found, name):
+    text = found["races", f"wrong_{name}"]
+    assert text.startswith(RACES)
+    assert len(re.findall(rf"races\.cu:\d+ \(wrong_{name}_kernel\): ", text)) >= 2
+
+
+@pytest.mark.parametrize("kind", ["memory", "races"])
+def test_nothing_is_said_of_a_right_kernel(found, kind):
+    names = named(kind, "RIGHT")
+    assert {name: found[kind, f"right_{name}"] for name in names} == dict.fromkeys(names, "")
+
+
+@pytest.mark.usefixtures("native_parts")
+def test_only_what_is_asked_for_is_checked(tmp_path):
+    names = ["wrong_no_barrier", "right_no_barrier"]
+    assert outcomes("races", 256, names, tmp_path, "--sanitize=memory") == dict.fromkeys(names, "")
+
+
+@pytest.mark.usefixtures("native_parts")
+def test_an_address_where_nothing_is_ends_the_launch_without_the_sanitizer_too(tmp_path):
+    names = ["wrong_null_pointer", "wrong_no_guard", "right_no_guard"]
+    found = outcomes("memory", 100, names, tmp_path)
+    assert found["wrong_null_pointer"].startswith(f"{ILLEGAL}: kernels.so+0x")
+    assert ": nothing is at the address 0x4, block [0,0,0], thread [0,0,0]" in found["wrong_null_pointer"]
+    assert found["wrong_no_guard"] == found["right_no_guard"] == ""
+
+
+@pytest.mark.usefixtures("native_parts")
+def test_kernels_that_were_built_without_it_are_named(tmp_path):
+    outcomes("races", 256, ["right_no_barrier"], tmp_path)
+    again = PROGRAM.replace("subprocess.run(command, check=True)", "pass")
+    done = run(tmp_path, "--sanitize", "-c", again, "races.cu", "256", "wrong_no_barrier", "right_no_barrier")
+    assert done.stderr.count("kernels.so are not checked: it was built without MORPH_SANITIZE") == 1
+
+
+@pytest.mark.usefixtures("native_parts")
+def test_the_line_that_took_the_memory_is_told(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    words = "program.py", str(KERNELS / "memory.cu"), "100", "wrong_no_guard"
+    line = next(n for n, text in enumerate(PROGRAM.splitlines(), 1) if "torch.zeros" in text)
+    said = run(tmp_path, "--sanitize=memory", *words).stdout
+    assert (
+        f"a write of 4 bytes just after an allocation of 400 bytes on cuda:0, made at program.py:{line},"
+        in said
+    )
+
+
+@pytest.mark.parametrize("words", [["--sanitize=bounds"], ["--sanitize=race,"]])
+def test_an_unknown_check_is_refused(words, tmp_path):
+    command = [sys.executable, "-m", "morph", *words, "-c", "pass"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--sanitize: what is checked must be of memory, race, not " in done.stderr
