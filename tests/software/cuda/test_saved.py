@@ -152,3 +152,44 @@ def test_statistics_in_single_precision_beside_half_parameters(training):
         F.batch_norm(image, *running, *half[1:], training).sum().backward()
     with pytest.raises(RuntimeError, match="expected scalar type|mixed dtype"):
         F.batch_norm(x.to(CUDA), *running, *half[1:], training)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_an_update_in_halves_saves_single_precision(dtype):
+    x, (mean, variance) = torch.randn(3, 2, 4, device=CUDA, dtype=dtype), torch.rand(2, 2, device=CUDA)
+    _, by, scale, reserve = torch.ops.aten._batch_norm_with_update(x, None, None, mean, variance, 0.1, 1e-5)
+    assert by.dtype == scale.dtype == torch.float32
+    assert_close(by, x.float().mean((0, 2)))
+    assert (reserve.dtype, reserve.shape) == (torch.uint8, (0,))
+
+
+def test_nothing_is_saved_of_log_sigmoid_into_a_tensor():
+    x, buffer = torch.randn(5, device=CUDA), torch.ones(3, device=CUDA)
+    output = torch.empty(5, device=CUDA)
+    torch.ops.aten.log_sigmoid_forward.output(x, output=output, buffer=buffer[:0])
+    assert_close(output, F.logsigmoid(x))
+
+
+def test_complex_numbers_are_added_into_a_tensor_without_those_that_are_none():
+    x, out = (
+        torch.tensor([1 + 2j, complex("nan"), 3j], device=CUDA),
+        torch.empty((), device=CUDA, dtype=torch.cfloat),
+    )
+    torch.ops.aten.nansum.out(x, None, False, out=out)
+    assert out.item() == 1 + 5j
+
+
+def test_the_gradient_of_silu_is_one_operator():
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    called = []
+
+    class Record(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            called.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    x = torch.randn(4, device=CUDA, requires_grad=True)
+    with Record():
+        F.silu(x).sum().backward()
+    assert "aten.silu_backward.default" in called

@@ -4,6 +4,7 @@
 
 #include <ATen/AccumulateType.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/native_batch_norm.h>
 #include <ATen/ops/native_batch_norm_backward.h>
 #include <ATen/ops/rsqrt.h>
@@ -49,6 +50,14 @@ Batches batch_norm_legit(const Tensor& input, const Optional& weight, const Opti
 Batches batch_norm_without_figures(const Tensor& input, const Optional& weight, const Optional& bias, bool training,
                                    double momentum, double eps) {
   return batch_norm(input, weight, bias, {}, {}, training, momentum, eps);
+}
+
+// cuDNN's reserve, which the CPU's kernel has not: as of torch's own kernels for CUDA.
+std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_with_update(const Tensor& input, const Optional& weight,
+                                                                  const Optional& bias, Tensor& mean, Tensor& variance,
+                                                                  double momentum, double eps) {
+  auto [result, saved, scale] = batch_norm(input, weight, bias, mean, variance, true, momentum, eps);
+  return {result, saved, scale, at::empty({0}, input.options().dtype(at::kByte))};
 }
 
 // The CPU's kernel writes the running figures, of which the operator's schema says nothing.
@@ -98,6 +107,8 @@ void install_batches() {
   library.impl("native_batch_norm_backward",
                &OnHost<"aten::native_batch_norm_backward", &batch_norm_backward>::call);
   library.impl("_native_batch_norm_legit", &OnHost<"aten::_native_batch_norm_legit", &batch_norm_legit>::call);
+  library.impl("_batch_norm_with_update",
+               &OnHost<"aten::_batch_norm_with_update", &batch_norm_with_update>::call);
   library.impl("_native_batch_norm_legit.no_stats",
                &OnHost<"aten::_native_batch_norm_legit", &batch_norm_without_figures>::call);
 }

@@ -30,8 +30,8 @@ void write_result(const Tensor& output, const Tensor& result) {
 // An out= variant, whose outputs are its last arguments.
 void into_outputs(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
   const c10::FunctionSchema& schema = op.schema();
-  std::string functional = schema.overload_name();  // "Scalar" of "Scalar_out", "" of "out"
-  functional.resize(functional.size() - std::min<size_t>(functional.size(), 4));
+  std::string functional = schema.overload_name();  // "Scalar" of "Scalar_out", "" of "out" and "output"
+  functional.resize(functional.ends_with("_out") ? functional.size() - 4 : 0);
   size_t count = schema.returns().size();
   std::vector<c10::IValue> outputs = torch::jit::pop(*stack, count);
   c10::Dispatcher::singleton().findSchemaOrThrow(schema.name().c_str(), functional.c_str()).callBoxed(stack);
@@ -57,7 +57,8 @@ void install_outputs() {
   static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
   for (const char* name : {"linalg_lu_factor_ex.out", "linalg_lu.out", "native_batch_norm.out",
                            "_native_batch_norm_legit.out", "avg_pool3d.out", "pow.Scalar_out", "pow.Tensor_Scalar_out",
-                           "remainder.Tensor_out", "remainder.Scalar_Tensor_out", "fmod.Tensor_out", "histc.out"})
+                           "remainder.Tensor_out", "remainder.Scalar_Tensor_out", "fmod.Tensor_out", "histc.out",
+                           "nansum.out", "log_sigmoid_forward.output", "max_unpool2d.out"})
     library.impl(name, torch::CppFunction::makeFromBoxedFunction<&into_outputs>());
   library.impl("narrow_copy", &narrow_copy);
   for (const char* name : {"linalg_eig", "max_unpool2d", "roll", "reflection_pad2d", "replication_pad2d"})

@@ -12,6 +12,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/log_sigmoid_backward.h>
 #include <ATen/ops/log_sigmoid_forward.h>
+#include <ATen/ops/silu_backward.h>
 #include <ATen/ops/native_group_norm.h>
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/native_layer_norm_backward.h>
@@ -61,6 +62,9 @@ Layers normalized_layers_backward(const Tensor& gradient, const Tensor& input, a
 std::tuple<Tensor, Tensor> log_sigmoid(const Tensor& self) {
   return {std::get<0>(at::log_sigmoid_forward(self)), at::empty({0}, self.options())};
 }
+
+// Without a kernel of the device's, torch would compute it by others that a trace then shows.
+Tensor silu_backward(const Tensor& gradient, const Tensor& self) { return at::silu_backward(gradient, self); }
 
 Tensor log_sigmoid_backward(const Tensor& gradient, const Tensor& self, const Tensor&) {
   return at::log_sigmoid_backward(gradient, self, self.abs().neg_().exp_());
@@ -127,6 +131,7 @@ void install_saved() {
   library.impl("native_layer_norm_backward",
                &OnHost<"aten::native_layer_norm_backward", &normalized_layers_backward>::call);
   library.impl("log_sigmoid_forward", &OnHost<"aten::log_sigmoid_forward", &log_sigmoid>::call);
+  library.impl("silu_backward", &OnHost<"aten::silu_backward", &silu_backward>::call);
   library.impl("log_sigmoid_backward", &OnHost<"aten::log_sigmoid_backward", &log_sigmoid_backward>::call);
   library.impl("_embedding_bag", &OnHost<"aten::_embedding_bag", &embedding_bag>::call);
   library.impl("_embedding_bag_forward_only",
