@@ -37,7 +37,7 @@ _SANITIZED = (
         "--param=tsan-distinguish-volatile=1",
         "--param=tsan-instrument-func-entry-exit=0",
     ),
-    "-g1",
+    *("-g1", "-fno-optimize-sibling-calls"),  # who calls tells the line, and the library
 )
 _NAMED = "__attribute__((noinline))"  # a kernel by its own name in a report
 

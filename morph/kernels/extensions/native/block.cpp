@@ -102,6 +102,7 @@ Block::Fibre* Block::idle_fibre() {
 void Block::resume(Fibre* fibre) {
   current_ = fibre;
   if (fibre->thread >= 0) place_thread(fibre->thread);
+  if (checks_) checks_->run_on(stack_of(fibre->context));
   sanitizer::active = checks_.get();
   switch_to(own_, fibre->context);
   sanitizer::active = nullptr;
@@ -329,10 +330,6 @@ bool Block::release_arrived() {
     any = true;
   }
   return any;
-}
-
-bool Block::is_on_stack(uintptr_t address) const {
-  return address - reinterpret_cast<uintptr_t>(stack_of(current_->context)) < kStack;
 }
 
 void Block::fail_access(const std::string& what, const void* site) {

@@ -54,7 +54,6 @@ class Block {
   void* dynamic_shared() const { return dynamic_; }
   bool is_running() const { return current_; }
   int thread() const { return current_->thread; }
-  bool is_on_stack(uintptr_t address) const;  // of the thread that runs
   [[noreturn]] void fail(std::exception_ptr error);
   [[noreturn]] void fail_access(const std::string& what, const void* site);  // as a GPU does at an illegal address
 

@@ -3,7 +3,6 @@
 
 #include "block.h"
 #include "faults.h"
-#include "sanitizer/bounds.h"
 
 #include <ATen/Parallel.h>
 
@@ -66,7 +65,7 @@ void Grid::run() {
   catch_faults();
   launching = true;
   int64_t grain = std::max<int64_t>(1, kGrain / (int64_t(block_.x) * block_.y * block_.z));
-  if (checked_) grain = blocks_, sanitizer::forget_bounds();  // one after the other
+  if (checked_) grain = blocks_;  // one after the other
   at::parallel_for(0, blocks_, grain, [&](int64_t from, int64_t to) { run_blocks(to - from); });
   for (;;) {
     std::vector<std::thread> further;
@@ -87,7 +86,10 @@ void Grid::run_blocks(int64_t most) {
   Block& turns = Block::of_this_thread();
   try {
     turns.prepare(grid_, block_, shared_, thread_, closure_, shuffle_, checked_.get());
-    for (int64_t i; most-- > 0 && !failed_ && (i = next_++) < blocks_; steps_++) turns.run(order_.empty() ? i : order_[size_t(i)]);
+    for (int64_t i; most-- > 0 && !failed_ && (i = next_++) < blocks_; steps_++) {
+      turns.run(order_.empty() ? i : order_[size_t(i)]);
+      if (checked_ && checked_->has_found()) break;
+    }
   } catch (...) {
     end_with(std::current_exception());
   }

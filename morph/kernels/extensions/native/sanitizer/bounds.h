@@ -1,13 +1,30 @@
 // Whether an access of a kernel lies in an allocation of device memory.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
 namespace morph_cuda::sanitizer {
 
-// What is wrong with the access; empty: nothing that can be told.
-std::string problem_of(uintptr_t address, size_t bytes);
-void forget_bounds();  // memory may have been taken and freed since
+// During a launch, for one thread of the host: no memory is freed meanwhile.
+class Bounds {
+ public:
+  bool has(uintptr_t address, size_t bytes);  // or they are not the device's
+  static std::string problem(uintptr_t address);  // with an access that does not lie in one
+
+ private:
+  struct Located {  // `from` to `to` is the memory of which the rest holds
+    uintptr_t from = 0, to = 0, start = 0, end = 0;
+    int64_t device = -1;
+    bool is_live = false;
+  };
+  static Located locate(uintptr_t address);
+  static std::string described(const Located& at, uintptr_t address);
+  const Located& located(uintptr_t address, size_t bytes);
+
+  std::array<Located, 8> recent_;  // a kernel has few arrays
+  size_t replaced_ = 0;
+};
 
 }  // namespace morph_cuda::sanitizer

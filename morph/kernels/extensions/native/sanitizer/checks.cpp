@@ -2,7 +2,6 @@
 #include "checks.h"
 
 #include "../block.h"
-#include "bounds.h"
 #include "libraries.h"
 #include "sites.h"
 
@@ -59,6 +58,8 @@ void Launch::pass_grid() {
   races_->pass_grid();
 }
 
+bool Launch::has_found() { return races_ && races_->has_found(); }
+
 void Launch::end(dim3 block) {
   if (!races_) return;
   std::lock_guard<std::mutex> lock(races_->lock());
@@ -81,17 +82,18 @@ bool Checks::is_shared(uintptr_t address) const {
   return address - dynamic_ < dynamic_size_ || variables_.has(address);
 }
 
-std::string Checks::problem(const Use& use) const {
-  uintptr_t over = use.address - dynamic_ + use.bytes;
-  if (over - dynamic_size_ - 1 < kZone)
-    return c10::str("over the end of the block's ", dynamic_size_, " bytes of shared memory");
-  return problem_of(use.address, use.bytes);
+bool Checks::is_over_dynamic(const Use& use) const { return use.address - dynamic_ + use.bytes - dynamic_size_ - 1 < kZone; }
+
+void Checks::fail(const Use& use) {
+  std::string where = c10::str("over the end of the block's ", dynamic_size_, " bytes of shared memory");
+  if (!is_over_dynamic(use)) where = Bounds::problem(use.address);
+  block_.fail_access(c10::str("a ", use.writes ? "write" : "read", " of ", use.bytes, " bytes ", where), use.site);
 }
 
 void Checks::use(const Use& use) {
-  if (block_.is_on_stack(use.address) || variables_.is_guard(use.address)) return;
-  std::string wrong = launch_.checks_memory() ? problem(use) : "";
-  if (!wrong.empty()) block_.fail_access(c10::str("a ", use.writes ? "write" : "read", " of ", use.bytes, " bytes ", wrong), use.site);
+  bool is_own = is_on_stack(use.address) || use.address - reinterpret_cast<uintptr_t>(&place) < sizeof place;
+  if (is_own || variables_.is_guard(use.address)) return;
+  if (launch_.checks_memory() && (is_over_dynamic(use) || !bounds_.has(use.address, use.bytes))) fail(use);
   Races* races = launch_.races();
   if (!races) return;
   std::lock_guard<std::mutex> lock(races->lock());
@@ -101,7 +103,7 @@ void Checks::use(const Use& use) {
 }
 
 void Checks::synchronize(const Use& use) {
-  if (!launch_.races() || block_.is_on_stack(use.address)) return;
+  if (!launch_.races() || is_on_stack(use.address)) return;
   std::lock_guard<std::mutex> lock(launch_.races()->lock());
   launch_.races()->synchronize(knowledge_, use.address, block_.thread(), use.writes);
 }

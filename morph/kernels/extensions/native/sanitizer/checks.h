@@ -1,6 +1,8 @@
 // The checks of a launch, as MORPH_SANITIZE asks for them, and of each of its blocks.
 #pragma once
 
+#include "../fibres.h"
+#include "bounds.h"
 #include "races.h"
 #include "variables.h"
 
@@ -23,6 +25,7 @@ class Launch {
   bool checks_memory() const { return checks_memory_; }
   Races* races() const { return races_.get(); }
   void pass_grid();
+  bool has_found();  // the rest of the blocks need not run
   void end(dim3 block);  // throws what was found, where no thread of it did
 
  private:
@@ -43,6 +46,7 @@ class Checks {
   Checks(Launch& launch, Block& block) : launch_(launch), block_(block) {}
 
   void begin(int64_t number, int threads, uintptr_t kernel, size_t shared);
+  void run_on(const char* stack) { stack_ = reinterpret_cast<uintptr_t>(stack); }  // of a thread of the block
   void use(const Use& use);
   void synchronize(const Use& use);
   void copy(void* to, const void* from, size_t written, size_t read, const void* site);
@@ -53,15 +57,18 @@ class Checks {
 
  private:
   bool is_shared(uintptr_t address) const;
-  std::string problem(const Use& use) const;
+  bool is_on_stack(uintptr_t address) const { return address - stack_ < kStack; }
+  bool is_over_dynamic(const Use& use) const;
+  [[noreturn]] void fail(const Use& use);
 
   Launch& launch_;
   Block& block_;
   Knowledge knowledge_;
   bool is_begun_ = false;
-  uintptr_t dynamic_ = 0;
+  uintptr_t dynamic_ = 0, stack_ = 0;
   size_t dynamic_size_ = 0;
   Variables variables_;
+  Bounds bounds_;
 };
 
 constexpr size_t kZone = 64 << 10;  // bytes after a block's shared memory that belong to nothing

@@ -26,11 +26,11 @@ Races::Races() : launch_(++launches) {}
 
 Races::Cell& Races::cell(uintptr_t word) {
   static auto& pages = *new std::unordered_map<uintptr_t, std::unique_ptr<Page>>;
-  static uintptr_t last = 0;
-  static Page* found = nullptr;
+  static std::array<std::pair<uintptr_t, Page*>, 256> recent{};
   uintptr_t number = word >> 10;
+  auto& [last, found] = recent[number % recent.size()];
   if (!found || number != last) {
-    if (pages.size() > kMostPages && !pages.count(number)) pages.clear();
+    if (pages.size() > kMostPages && !pages.count(number)) pages.clear(), recent = {};
     std::unique_ptr<Page>& page = pages[number];
     if (!page) page = std::make_unique<Page>();
     found = page.get(), last = number;
@@ -87,6 +87,7 @@ void Races::access(const Knowledge& own, uintptr_t address, size_t bytes, bool w
 }
 
 void Races::settle() {
+  if (unsettled_.empty()) return;
   for (const Write& each : unsettled_)
     if (each.before != word_at(each.race.address)) add(each.race);
   unsettled_.clear();

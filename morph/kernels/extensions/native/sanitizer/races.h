@@ -26,6 +26,7 @@ class Races {
   void synchronize(Knowledge& own, uintptr_t address, int thread, bool writes);  // an atomic operation
   void pass_grid();
   void settle();  // the last write has been made
+  bool has_found() const { return !found_.empty(); }
   void end();
   Clock& clock() { return clock_; }
   std::mutex& lock() { return lock_; }
