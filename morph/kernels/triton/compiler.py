@@ -15,6 +15,7 @@ from triton.backends.nvidia.compiler import CUDABackend, CUDAOptions
 from morph.kernels.triton import building
 from morph.kernels.triton.errors import UnsupportedOperationError
 from morph.kernels.triton.lowering.module import lower_module
+from morph.software import settings
 
 FLOAT8 = ("fp8e4nv", "fp8e5")
 # a kernel has no shared memory here, but programs divide by how much it has
@@ -35,7 +36,8 @@ class HostBackend(CUDABackend):  # type: ignore[misc]
 
     def hash(self) -> str:
         """Return the name of this way of compiling, for triton's cache."""
-        return f"morph-{building.version()}"
+        checks = "-memory" if _is_checked() else ""
+        return f"morph-{building.version()}{checks}"
 
     def parse_options(self, options: dict[str, Any]) -> CUDAOptions:
         """Return the options of a kernel, which are CUDA's."""
@@ -51,6 +53,10 @@ class HostBackend(CUDABackend):  # type: ignore[misc]
         stages["ttir"] = _simplified
         stages["cpp"] = _lowered
         stages["so"] = _built(options)
+
+
+def _is_checked() -> bool:
+    return settings.MEMORY in settings.sanitizers()
 
 
 def _refuse_ahead_of_time() -> None:
@@ -98,7 +104,8 @@ def _lowered(module: Any, metadata: Metadata) -> str:
     """Return a kernel's C++; one that is not lowered is interpreted, or refused, when it is launched."""
     metadata["frame"], metadata["unsupported"] = 0, None
     try:
-        source = lower_module(module.str_nodebug() if hasattr(module, "str_nodebug") else str(module))
+        text = module.str_nodebug() if hasattr(module, "str_nodebug") else str(module)
+        source = lower_module(text, _is_checked())
     except UnsupportedOperationError as error:
         metadata["unsupported"] = [error.operation, error.reason]
         return f"// {error}\n"

@@ -12,6 +12,8 @@ from triton.backends.driver import DriverBase
 
 from morph.base import private
 from morph.kernels.triton.launching import Launcher
+from morph.software import settings
+from morph.software.machine import started
 
 WARP = 32
 REGISTERS = 32  # of a thread; programs divide by it
@@ -41,9 +43,12 @@ class Utilities:
         with private.scratch("morph-triton-") as folder:
             private.write(folder / "kernel.so", library)
             loaded = ctypes.CDLL(str(folder / "kernel.so"))
-        function = loaded.launch_kernel
+        function: Any = loaded.launch_kernel
         function.restype = ctypes.c_char_p
         function.argtypes = [ctypes.c_char_p, *[ctypes.c_int] * 4, ctypes.c_void_p, ctypes.c_size_t]
+        if settings.MEMORY in settings.sanitizers():
+            ctypes.c_size_t.in_dll(loaded, "locate_memory").value = started().native.locator()
+            function.missed_allocation = ctypes.c_size_t.in_dll(loaded, "missed_allocation")
         return loaded, function, REGISTERS, 0, MANY_THREADS
 
     def unload_module(self, module: object) -> None:

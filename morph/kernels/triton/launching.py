@@ -14,7 +14,7 @@ import torch
 
 from morph.kernels.triton import descriptors
 from morph.kernels.triton.errors import KernelFailedError, UnsupportedOperationError
-from morph.software import capture
+from morph.software import capture, sanitizing
 from morph.software.machine import started
 
 SHUFFLE = "MORPH_SHUFFLE"
@@ -104,7 +104,15 @@ class Launcher:
         if began:  # a profiler records the device
             native.end_kernel(self._name, began)
         if message is not None:
-            raise KernelFailedError(f"the Triton kernel {self._name} stopped: {message.decode()}")
+            words = f"{message.decode()}{_origin(function)}"
+            raise KernelFailedError(f"the Triton kernel {self._name} stopped: {words}")
+
+
+def _origin(function: Any) -> str:
+    """Return where the memory was taken that a checked kernel missed."""
+    missed = getattr(function, "missed_allocation", None)
+    line = sanitizing.origin(missed.value) if missed is not None and missed.value else ""
+    return f", made at {line}" if line else ""
 
 
 def _order(count: int) -> ctypes.Array[ctypes.c_longlong] | None:

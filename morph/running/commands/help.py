@@ -49,8 +49,8 @@ options:
   --device-profile CARD
                    the card that they stand for, such as h100
   --sanitize[=memory,race]
-                   find accesses outside of their memory and races of kernels in
-                   CUDA C++, which are built for it
+                   find accesses of kernels outside of their memory, and races;
+                   those in CUDA C++ are built for it
   --report FILE    write every CUDA name that the program uses, where, how often
                    and how it was served, to FILE.html or FILE.json
   -q, --quiet      do not say at start what cuda is; problems are still said

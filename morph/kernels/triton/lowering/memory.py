@@ -10,9 +10,15 @@ from morph.kernels.triton.ir.types import Type
 from morph.kernels.triton.lowering.constants import zero
 from morph.kernels.triton.lowering.kernel import Kernel, lowers
 from morph.kernels.triton.lowering.spans import Count, chosen
-from morph.kernels.triton.lowering.values import Index, Stored
+from morph.kernels.triton.lowering.values import Index, Stored, Value
 
 ATOMICS = {"and": "and_", "or": "or_", "xor": "xor_"}
+
+
+def _place(kernel: Kernel, pointer: Value, index: Index, use: str) -> str:
+    """Return the expression of an address that is read or written, ``use`` says which."""
+    place = kernel.writer.at(pointer, index)
+    return f"bounds.{use}({place})" if kernel.is_checked else place
 
 
 @lowers("tt.load")
@@ -22,7 +28,7 @@ def _load(kernel: Kernel, operation: Operation) -> None:
     volatile = operation.flag("isVolatile")
 
     def loaded(index: Index) -> str:
-        place = kernel.writer.at(pointer, index)
+        place = _place(kernel, pointer, index, "read")
         return f"*({type.c_type} const volatile*)({place})" if volatile else f"*{place}"
 
     def other(index: Index) -> str:
@@ -75,13 +81,15 @@ def _store(kernel: Kernel, operation: Operation) -> None:
     if count is not None:
         with writer.loops(shape[:-1]) as row:
             limit = writer.at(writer.constant(Type("i32"), count(row)))
-            with writer.span("0", limit) as place:
-                index = (*row, place)
-                writer.write(f"*{writer.at(pointer, index)} = {writer.at(value, index)};")
+            with writer.span("0", limit) as column:
+                index = (*row, column)
+                place = _place(kernel, pointer, index, "written")
+                writer.write(f"*{place} = {writer.at(value, index)};")
         return
     with writer.loops(shape) as index:
         condition = f"if ({writer.at(rest[0], index)}) " if rest else ""
-        writer.write(f"{condition}*{writer.at(pointer, index)} = {writer.at(value, index)};")
+        place = _place(kernel, pointer, index, "written")
+        writer.write(f"{condition}*{place} = {writer.at(value, index)};")
 
 
 @lowers("tt.atomic_rmw")
@@ -94,7 +102,7 @@ def _atomic(kernel: Kernel, operation: Operation) -> None:
     def statement(result: str, index: Index) -> str:
         at = kernel.writer.at
         condition = f"if ({at(rest[0], index)}) " if rest else ""
-        place = at(pointer, index)
+        place = _place(kernel, pointer, index, "written")
         return f"{condition}{result} = {function}({place}, {at(value, index)});"
 
     if type.is_float and kind in ("max", "min"):
@@ -108,10 +116,11 @@ def _atomic(kernel: Kernel, operation: Operation) -> None:
 @lowers("tt.atomic_cas")
 def _compare_and_swap(kernel: Kernel, operation: Operation) -> None:
     type = operation.outputs[0]
-    values = kernel.operands(operation)
+    pointer, *values = kernel.operands(operation)
     result = kernel.writer.variable(type)
     with kernel.writer.loops(type.shape or ()) as index:
-        arguments = ", ".join(kernel.writer.at(value, index) for value in values)
+        place = _place(kernel, pointer, index, "written")
+        arguments = ", ".join([place, *(kernel.writer.at(value, index) for value in values)])
         kernel.writer.write(
             f"{result.element(index)} = atomics::compare_and_swap<{type.c_type}>({arguments});"
         )
@@ -125,7 +134,7 @@ def _poll(kernel: Kernel, operation: Operation) -> None:
     limit = writer.at(timeout[0]) if timeout else "-1"
     result = writer.variable(type)
     with writer.loops(type.shape or ()) as index:
-        place, value = writer.at(pointer, index), writer.at(expected, index)
+        place, value = _place(kernel, pointer, index, "read"), writer.at(expected, index)
         writer.write(f"{result.element(index)} = poll<{expected.type.c_type}>({place}, {value}, {limit});")
     kernel.set(operation.results[0], result)
 

@@ -44,18 +44,21 @@ class Source:
     frame: int
 
 
-def lower_module(text: str) -> Source:
+def lower_module(text: str, is_checked: bool = False) -> Source:
     """Lower a module of TTIR.
 
     Args:
         text: The module, without locations.
+        is_checked: Whether each address must lie in an allocation.
 
     Raises:
         UnsupportedOperationError: If it holds what is not lowered.
     """
     functions = parse(text)
     (public,) = (function for function in functions if function.is_public)
-    kernel = Kernel(functions)
+    kernel = Kernel(functions, is_checked)
+    if is_checked:
+        kernel.writer.write("Bounds bounds(instance);")
     fields = []
     for number, (name, type) in enumerate(public.arguments):
         kernel.set(name, stored(type, f"a{number}"))

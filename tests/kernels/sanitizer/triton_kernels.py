@@ -1,0 +1,62 @@
+"""Kernels in Triton, each wrong or right by the last argument: prints what each launch ended with."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def mask(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    i = tl.program_id(0) * block + tl.arange(0, block)
+    if right:
+        tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)
+    else:
+        tl.store(out + i, tl.load(x + i))
+
+
+@triton.jit
+def mask_of_a_row(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    row, column = tl.program_id(0), tl.arange(0, block)
+    value = tl.load(x + row * n + column, mask=column < (n if right else block), other=0.0)
+    tl.store(out + row * n + column, value, mask=column < n)
+
+
+@triton.jit
+def mask_of_the_store(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    i = tl.arange(0, block)
+    value = tl.load(x + i, mask=i < n)
+    tl.store(out + i, value, mask=i < (n if right else n + 1))
+
+
+@triton.jit
+def atomic(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    tl.atomic_add(out + (n - 1 if right else n), 1.0)
+
+
+@triton.jit
+def compare_and_swap(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    tl.atomic_cas(out.to(tl.pointer_type(tl.int32)) + (n - 1 if right else n), 0, 1)
+
+
+@triton.jit
+def pointer_in_a_loop(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    p = out + tl.arange(0, 4)
+    for turn in range(25 if right else 26):
+        tl.store(p, turn)
+        p += 4
+
+
+KERNELS = {
+    **{"mask": (mask, 4, 32), "mask_of_a_row": (mask_of_a_row, 1, 128), "atomic": (atomic, 1, 1)},
+    **{"mask_of_the_store": (mask_of_the_store, 1, 128), "compare_and_swap": (compare_and_swap, 1, 1)},
+    "pointer_in_a_loop": (pointer_in_a_loop, 1, 1),
+}
+for name, (kernel, instances, block) in KERNELS.items():
+    for right in (False, True):
+        x, out = torch.ones(100, device="cuda"), torch.zeros(100, device="cuda")
+        try:
+            kernel[(instances,)](x, out, 100, block, right)
+            text = ""
+        except RuntimeError as error:
+            text = str(error)
+        print("right" if right else "wrong", name, text)
