@@ -8,9 +8,11 @@ from typing import Any
 
 import torch
 
+import morph
 from morph.software import histories
 from morph.software.machine import started
 
+OTHERS = tuple(f"{pathlib.Path(str(package.__file__)).parent}{os.sep}" for package in (torch, morph))
 PADDING = 512  # bytes after each allocation that belong to nothing: as much as the allocator rounds to
 
 
@@ -26,9 +28,8 @@ def origin(address: int) -> str:
         address: Where the block starts.
     """
     frames: list[dict[str, Any]] = started().native.allocation_frames(address) or []
-    torchs = str(pathlib.Path(torch.__file__).parent) + os.sep
     for frame in frames:
         file = frame["filename"]
-        if file.endswith(".py") and not file.startswith(torchs):
+        if not file.startswith((*OTHERS, "<frozen ")):
             return f"{os.path.basename(file)}:{frame['line']}"
     return ""

@@ -19,7 +19,7 @@ MOST_DEVICES = 64  # c10 numbers the devices of one kind with a signed byte, and
 LEAST_MEMORY = 32 << 20  # room for the allocator's smallest segments
 ROUND = 2 << 20  # the allocator's pages
 ALL = "all"
-SANITIZERS = MEMORY, RACE = "memory", "race"  # what is checked of kernels
+SANITIZERS = MEMORY, RACE, LEAK = "memory", "race", "leak"  # what is looked for
 CPP, TRITON = LANGUAGES = "cpp", "triton"  # what inductor generates
 TOOLKIT = "13.0"  # the version of CUDA where torch was built without it
 
@@ -168,7 +168,7 @@ def inductor() -> str:
 
 
 def sanitizers(text: str | None = None, source: str = variables.SANITIZE) -> tuple[str, ...]:
-    """Return what to check of kernels: some of ``"memory"`` and ``"race"``.
+    """Return what to look for: some of ``"memory"``, ``"race"`` and ``"leak"``.
 
     >>> sanitizers("race")
     ('race',)

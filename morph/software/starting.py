@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import os
 import sys
@@ -141,10 +142,13 @@ def _quirks(facts: Facts) -> Quirks:
 
 
 def _install(machine: Machine) -> None:
-    if machine.facts.software and settings.MEMORY in settings.sanitizers():
-        from morph.software import sanitizing  # and torch
+    wanted = settings.sanitizers() if machine.facts.software else ()
+    if settings.MEMORY in wanted or settings.LEAK in wanted:
+        from morph.software import leaks, sanitizing  # and torch
 
         sanitizing.remember_allocations()
+        if settings.LEAK in wanted:
+            atexit.register(leaks.report)
     if not machine.quirks.place:
         _add_to_torch(machine)
 

@@ -30,6 +30,7 @@ _ASSEMBLY = ("-include", "morph/lanes.h")
 # reinterpreted vectors are everywhere in kernels; nvcc takes some C++ that g++ only takes so
 _COMPILER = ("-fno-strict-aliasing", "-fpermissive", "-w", "-fPIC", "-ftls-model=global-dynamic")
 
+_CHECKS = {"memory", "race", "all"}  # of MORPH_SANITIZE, those that look at each access
 # g++ calls a function before each access to memory: native/sanitizer takes the place of libtsan
 _SANITIZED = (
     *(
@@ -101,7 +102,7 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
         return status
     if assembly.is_in(Source(text)):  # most sources have none, and need not read the header
         _, text = _preprocess(source, target, options, scratch, *_ASSEMBLY)
-    is_sanitized = bool(os.environ.get("MORPH_SANITIZE"))
+    is_sanitized = not _CHECKS.isdisjoint(os.environ.get("MORPH_SANITIZE", "").split(","))
     scratch.write_text(translate(text, _NAMED if is_sanitized else ""), errors="surrogateescape")
     if options.step == "preprocess":
         return _hand_over(scratch, options)

@@ -45,11 +45,12 @@ _IGNORED_WITH_VALUE = (
     *("--options-file-compression", "--default-stream", "-default-stream", "--objdir-as-tempdir"),
 )
 _IGNORED = re.compile(
-    r"--?(?:use_fast_math|expt-.*|extended-lambda|lineinfo|generate-line-info|device-debug|G|extra-device-vectorization"
+    r"--?(?:use_fast_math|expt-.*|extended-lambda|device-debug|G|extra-device-vectorization"
     r"|keep|compress-mode.*|dlto|dlink-time-opt|restrict|resource-usage|res-usage|Wno-deprecated-gpu-targets|w"
     r"|allow-unsupported-compiler|use-local-env|no-compress|display-error-number|source-in-ptx|fatbin-options.*"
     r"|disable-warnings|device-c|dc|forward-unknown-to-host-compiler|static-global-template-stub.*|jump-table-density.*)"
 )
+_LINES = ("-lineinfo", "--generate-line-info", "-generate-line-info")
 _REFUSED = {
     **dict.fromkeys(("-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin"), "NVIDIA's machine code"),
     **dict.fromkeys(("-optix-ir", "--optix-ir"), "OptiX"),
@@ -116,6 +117,8 @@ def _take(word: str, rest: Iterator[str], options: Options) -> None:
         _value(word, rest)
     elif name in _IGNORED_WITH_VALUE or _IGNORED.fullmatch(word):
         pass
+    elif word in _LINES:
+        options.compiler.append("-g1")
     elif word in _STEPS:
         options.step = _STEPS[word]
     elif word in _TAKEN:

@@ -24,7 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--morph-devices", metavar="N", help="the number of software devices, in each process")
     group.addoption("--morph-device-memory", metavar="AMOUNT", help="the memory of each, such as 8GiB")
     group.addoption("--morph-device-profile", metavar="CARD", help="the card they stand for, such as h100")
-    checks = "check kernels for errors of memory and races, or only for what is given"
+    checks = "look for races and illegal accesses of kernels and for leaks, or only for what is given"
     group.addoption("--morph-sanitize", nargs="?", const="all", metavar="CHECKS", help=checks)
     parser.addini("morph", "run the tests under morph, as --morph does", type="bool", default=False)
 

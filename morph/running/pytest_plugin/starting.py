@@ -67,6 +67,10 @@ def start(
         raise pytest.UsageError(str(error)) from None
     finally:
         announcement.is_in_header = False
+    if settings.LEAK in settings.sanitizers(sanitize, SANITIZE):
+        from morph.running.pytest_plugin import leaks
+
+        leaks.register(config)
 
 
 def _is_under_morph() -> bool:

@@ -191,7 +191,7 @@ def test_options_of_nvcc_become_those_of_gxx():
     assert options.dependencies == "a.d"
     expected = ["-DNAME=1", "-isystem", "inc", "-Iother", "-std=c++17", "-U__CUDA_NO_HALF_OPERATORS__"]
     assert options.preprocessor == expected
-    assert options.compiler == ["-fPIC", "-fopenmp", "-g", "-std=c++17", "-O3"]
+    assert options.compiler == ["-g1", "-fPIC", "-fopenmp", "-g", "-std=c++17", "-O3"]
 
 
 def test_machine_code_is_refused_by_name():

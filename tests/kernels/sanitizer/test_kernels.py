@@ -123,4 +123,4 @@ def test_an_unknown_check_is_refused(words, tmp_path):
     command = [sys.executable, "-m", "morph", *words, "-c", "pass"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "--sanitize: what is checked must be of memory, race, not " in done.stderr
+    assert "--sanitize: what is checked must be of memory, race, leak, not " in done.stderr
