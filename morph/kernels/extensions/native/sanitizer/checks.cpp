@@ -43,11 +43,11 @@ std::string race_text(dim3 block, const Race& race) {
 
 }  // namespace
 
-std::unique_ptr<Launch> Launch::wanted() {
+std::unique_ptr<Launch> Launch::wanted(const void* frame) {
   static const bool memory = asks_for("memory"), race = asks_for("race");
   if (!memory && !race) return nullptr;
   auto launch = std::make_unique<Launch>();
-  launch->checks_memory_ = memory;
+  launch->checks_memory_ = memory, launch->frame_ = reinterpret_cast<uintptr_t>(frame);
   if (race) launch->races_ = std::make_unique<Races>();
   return launch;
 }
@@ -91,7 +91,7 @@ void Checks::fail(const Use& use) {
 }
 
 void Checks::use(const Use& use) {
-  bool is_own = is_on_stack(use.address) || use.address - reinterpret_cast<uintptr_t>(&place) < sizeof place;
+  bool is_own = is_on_stack(use.address) || launch_.is_argument(use.address) || use.address - reinterpret_cast<uintptr_t>(&place) < sizeof place;
   if (is_own || variables_.is_guard(use.address)) return;
   if (launch_.checks_memory() && (is_over_dynamic(use) || !bounds_.has(use.address, use.bytes))) fail(use);
   Races* races = launch_.races();

@@ -18,11 +18,14 @@ class Block;
 
 namespace morph_cuda::sanitizer {
 
+constexpr size_t kZone = 64 << 10;  // bytes after a block's shared memory that belong to nothing
+
 class Launch {
  public:
-  static std::unique_ptr<Launch> wanted();  // null: nothing is checked
+  static std::unique_ptr<Launch> wanted(const void* frame);  // of who launches; null: nothing is checked
 
   bool checks_memory() const { return checks_memory_; }
+  bool is_argument(uintptr_t address) const { return address - frame_ < kZone; }  // the kernel's, copied for each thread
   Races* races() const { return races_.get(); }
   void pass_grid();
   bool has_found();  // the rest of the blocks need not run
@@ -30,6 +33,7 @@ class Launch {
 
  private:
   bool checks_memory_ = false;
+  uintptr_t frame_ = 0;
   std::unique_ptr<Races> races_;
 };
 
@@ -71,7 +75,6 @@ class Checks {
   Bounds bounds_;
 };
 
-constexpr size_t kZone = 64 << 10;  // bytes after a block's shared memory that belong to nothing
 extern thread_local Checks* active;
 
 }  // namespace morph_cuda::sanitizer
