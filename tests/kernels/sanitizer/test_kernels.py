@@ -91,11 +91,13 @@ def test_only_what_is_asked_for_is_checked(tmp_path):
 
 @pytest.mark.usefixtures("native_parts")
 def test_an_address_where_nothing_is_ends_the_launch_without_the_sanitizer_too(tmp_path):
-    names = ["wrong_null_pointer", "wrong_no_guard", "right_no_guard"]
+    fine = ["wrong_no_guard", "right_no_guard", "deep_recursion"]
+    names = ["wrong_null_pointer", "endless_recursion", *fine]
     found = outcomes("memory", 100, names, tmp_path)
     assert found["wrong_null_pointer"].startswith(f"{ILLEGAL}: kernels.so+0x")
     assert ": nothing is at the address 0x4, block [0,0,0], thread [0,0,0]" in found["wrong_null_pointer"]
-    assert found["wrong_no_guard"] == found["right_no_guard"] == ""
+    assert ": the thread's stack is full, block [0,0,0]" in found["endless_recursion"]
+    assert [found[name] for name in fine] == ["", "", ""]
 
 
 @pytest.mark.usefixtures("native_parts")
@@ -124,3 +126,26 @@ def test_an_unknown_check_is_refused(words, tmp_path):
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "--sanitize: what is checked must be of memory, race, leak, not " in done.stderr
+
+
+@pytest.mark.usefixtures("native_parts")
+@pytest.mark.parametrize("fault", ["os.kill(os.getpid(), 11)", "ctypes.string_at(8)"])
+def test_a_fault_of_the_host_ends_the_process_as_ever(tmp_path, fault):
+    outcomes("memory", 100, ["right_no_guard"], tmp_path)
+    again = PROGRAM.replace("subprocess.run(command, check=True)", "pass") + f"import os\n{fault}\n"
+    command = [
+        sys.executable,
+        "-m",
+        "morph",
+        "-q",
+        "--backend",
+        "cpu",
+        "-c",
+        again,
+        "memory.cu",
+        "100",
+        "right_no_guard",
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == -11

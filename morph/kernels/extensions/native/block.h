@@ -54,6 +54,7 @@ class Block {
   void* dynamic_shared() const { return dynamic_; }
   bool is_running() const { return current_; }
   int thread() const { return current_->thread; }
+  const char* stack() const { return stack_of(current_->context); }  // of the thread that runs
   [[noreturn]] void fail(std::exception_ptr error);
   [[noreturn]] void fail_access(const std::string& what, const void* site);  // as a GPU does at an illegal address
 

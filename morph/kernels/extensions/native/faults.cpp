@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
+#include <memory>
 #include <mutex>
 
 namespace morph_cuda {
@@ -15,14 +16,34 @@ namespace {
 
 struct sigaction before[2];  // of SIGSEGV and SIGBUS
 
-const void* instruction(const void* context) {
-  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext;
+struct Fault {
+  const void *address, *site;
+};
+thread_local Fault fault;
+
+// Runs in the place of the kernel's thread, which is left where it stands. Nothing of it is unwound.
+void report() {
+  Block* block = Block::running();
+  auto below = static_cast<const char*>(fault.address) - block->stack();
+  bool is_overflow = below >= 0 && below < 4096;
+  std::string what = is_overflow ? std::string("the thread's stack is full") : c10::str("nothing is at the address ", fault.address);
+  block->fail_access(what, fault.site);
+}
+
+// Has the execution go on with `report`, on the thread's own stack from its top.
+void go_on(ucontext_t* context, const char* stack) {
+  uintptr_t top = reinterpret_cast<uintptr_t>(stack + kStack - 64) & ~uintptr_t(15);
+  auto entry = reinterpret_cast<uintptr_t>(&report);
 #if defined(__x86_64__)
-  return reinterpret_cast<const void*>(registers.gregs[REG_RIP] + 1);  // as the address after a call
+  auto& registers = context->uc_mcontext.gregs;
+  fault.site = reinterpret_cast<const void*>(registers[REG_RIP] + 1);  // as the address after a call
+  registers[REG_RSP] = greg_t(top - 8), registers[REG_RIP] = greg_t(entry);
 #elif defined(__aarch64__)
-  return reinterpret_cast<const void*>(registers.pc + 1);
+  auto& registers = context->uc_mcontext;
+  fault.site = reinterpret_cast<const void*>(registers.pc + 1);
+  registers.sp = top, registers.pc = entry;
 #else
-  return nullptr;
+  report();
 #endif
 }
 
@@ -31,26 +52,51 @@ void hand_on(int number, siginfo_t* info, void* context) {
   if (other.sa_flags & SA_SIGINFO) return other.sa_sigaction(number, info, context);
   if (other.sa_handler != SIG_DFL && other.sa_handler != SIG_IGN) return other.sa_handler(number);
   sigaction(number, &other, nullptr);  // the instruction faults again
+  if (info->si_code <= 0) raise(number);  // unless a process sent it
 }
 
-// The kernel's thread is left where it stands, and nothing of it is unwound. It cannot hold a lock of malloc's.
 void handle(int number, siginfo_t* info, void* context) {
   Block* block = Block::running();
-  if (!block) return hand_on(number, info, context);
-  block->fail_access(c10::str("nothing is at the address ", info->si_addr), instruction(context));
+  if (!block || info->si_code <= 0) return hand_on(number, info, context);
+  fault.address = info->si_addr;
+  go_on(static_cast<ucontext_t*>(context), block->stack());
 }
+
+void install() {
+  struct sigaction own {};
+  own.sa_sigaction = &handle;
+  own.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGSEGV, &own, &before[0]);
+  sigaction(SIGBUS, &own, &before[1]);
+}
+
+// A full stack has no room for a handler. A thread that has a stack for signals keeps it.
+class SignalStack {
+ public:
+  SignalStack() : memory_(new char[kBytes]) {
+    stack_t there, own{};
+    if (sigaltstack(nullptr, &there) || !(there.ss_flags & SS_DISABLE)) return;
+    own.ss_sp = memory_.get(), own.ss_size = kBytes;
+    is_used_ = sigaltstack(&own, nullptr) == 0;
+  }
+  ~SignalStack() {
+    stack_t none{};
+    none.ss_flags = SS_DISABLE;
+    if (is_used_) sigaltstack(&none, nullptr);
+  }
+
+ private:
+  static constexpr size_t kBytes = 64 << 10;
+  std::unique_ptr<char[]> memory_;
+  bool is_used_ = false;
+};
 
 }  // namespace
 
 void catch_faults() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    struct sigaction own {};
-    own.sa_sigaction = &handle;
-    own.sa_flags = SA_SIGINFO | SA_NODEFER;
-    sigaction(SIGSEGV, &own, &before[0]);
-    sigaction(SIGBUS, &own, &before[1]);
-  });
+  std::call_once(once, &install);
+  thread_local SignalStack stack;
 }
 
 }  // namespace morph_cuda

@@ -3,6 +3,7 @@
 
 namespace morph_cuda {
 
-void catch_faults();  // from now on; faults outside of kernels are for who handled them before
+// From now on, on this thread of the host; faults outside of kernels are for who handled them before.
+void catch_faults();
 
 }  // namespace morph_cuda

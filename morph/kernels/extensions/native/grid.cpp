@@ -62,7 +62,6 @@ Grid::Grid(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* cl
 }
 
 void Grid::run() {
-  catch_faults();
   launching = true;
   int64_t grain = std::max<int64_t>(1, kGrain / (int64_t(block_.x) * block_.y * block_.z));
   if (checked_) grain = blocks_;  // one after the other
@@ -82,6 +81,7 @@ void Grid::run() {
 
 void Grid::run_blocks(int64_t most) {
   PlaceKept kept;
+  catch_faults();
   Grid* before = std::exchange(current, this);
   Block& turns = Block::of_this_thread();
   try {

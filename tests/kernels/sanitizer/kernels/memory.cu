@@ -86,5 +86,13 @@ RIGHT(null_pointer, 1, 1, 0, {
   if (nothing) nothing[1] = 1;
 })
 
+static __device__ __attribute__((noinline)) float deep(const float* b, int n, volatile float* above) {
+  volatile float kept[64];
+  kept[0] = b[n % 100] + (above ? above[0] : 0);
+  return n ? deep(b, n - 1, kept) + kept[0] : kept[0];
+}
+KERNEL(endless_recursion, 1, 1, 0, { a[0] = deep(b, n * 100000, nullptr); })
+KERNEL(deep_recursion, 1, 1, 0, { a[0] = deep(b, n, nullptr); })
+
 WRONG(wild_pointer, 1, 1, 0, { a[0] = b[size_t(1) << 44]; })
 RIGHT(wild_pointer, 1, 1, 0, { a[0] = b[(size_t(1) << 44) % 100]; })
