@@ -334,8 +334,9 @@ bool Block::release_arrived() {
 
 void Block::fail_access(const std::string& what, const void* site) {
   const morph_index& b = place.block, &t = place.thread;
-  std::string text = c10::str("CUDA error: an illegal memory access was encountered: ", sanitizer::source_of(site), ": ", what, ", block [",
-                              b.x, ",", b.y, ",", b.z, "], thread [", t.x, ",", t.y, ",", t.z, "]");
+  std::string where = c10::str("block [", b.x, ",", b.y, ",", b.z, "], thread [", t.x, ",", t.y, ",", t.z, "]");
+  std::string text = c10::str("CUDA error: an illegal memory access was encountered: ", sanitizer::source_of(site), ": ",
+                              what, ", ", where);
   fail(std::make_exception_ptr(c10::AcceleratorError({__func__, __FILE__, __LINE__}, cudaErrorIllegalAddress, text)));
 }
 

@@ -26,8 +26,8 @@ void report() {
   Block* block = Block::running();
   auto below = static_cast<const char*>(fault.address) - block->stack();
   bool is_overflow = below >= 0 && below < 4096;
-  std::string what = is_overflow ? std::string("the thread's stack is full") : c10::str("nothing is at the address ", fault.address);
-  block->fail_access(what, fault.site);
+  std::string nothing = c10::str("nothing is at the address ", fault.address);
+  block->fail_access(is_overflow ? "the thread's stack is full" : nothing, fault.site);
 }
 
 // Has the execution go on with `report`, on the thread's own stack from its top.

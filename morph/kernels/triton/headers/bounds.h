@@ -38,16 +38,18 @@ class Bounds {  // for one instance
     recent_[next_++ % 8] = {from, to, device < 0 ? to : end};
   }
 
-  [[noreturn]] void miss(uintptr_t address, size_t bytes, const char* what, long long device, const std::array<uintptr_t, 5>& range) {
+  [[noreturn]] void miss(uintptr_t address, size_t bytes, const char* what, long long device,
+                         const std::array<uintptr_t, 5>& range) {
     auto [from, to, start, end, is_live] = range;
-    char place[200];
+    char where[40] = "", place[200];
+    if (address > end) std::snprintf(where, sizeof where, "%zu bytes after", size_t(address - end));
+    const char* relation = address < end ? "over the end of" : address == end ? "just after" : where;
     if (!is_live) std::snprintf(place, sizeof place, "in memory of cuda:%lld that nothing has", device);
-    else if (address < end) std::snprintf(place, sizeof place, "over the end of an allocation of %zu bytes on cuda:%lld", size_t(end - start), device);
-    else if (address == end) std::snprintf(place, sizeof place, "just after an allocation of %zu bytes on cuda:%lld", size_t(end - start), device);
-    else std::snprintf(place, sizeof place, "%zu bytes after an allocation of %zu bytes on cuda:%lld", size_t(address - end), size_t(end - start), device);
+    else std::snprintf(place, sizeof place, "%s an allocation of %zu bytes on cuda:%lld", relation, size_t(end - start),
+                       device);
     if (!has_failed(*launch_of_thread)) missed_allocation = is_live ? start : 0;
-    fail(*launch_of_thread, "an illegal memory access in instance (%d, %d, %d): a %s of %zu bytes %s", instance_.x, instance_.y,
-         instance_.z, what, bytes, place);
+    fail(*launch_of_thread, "an illegal memory access in instance (%d, %d, %d): a %s of %zu bytes %s", instance_.x,
+         instance_.y, instance_.z, what, bytes, place);
     throw Stopped();
   }
 

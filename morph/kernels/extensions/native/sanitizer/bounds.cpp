@@ -39,7 +39,8 @@ bool Bounds::has(uintptr_t address, size_t bytes) {
 
 std::string Bounds::described(const Located& at, uintptr_t address) {
   if (!at.is_live) return c10::str("in memory of cuda:", at.device, " that nothing has");
-  std::string block = c10::str("an allocation of ", bytes_of(at.end - at.start), " on cuda:", at.device, origin(at.start));
+  std::string size = bytes_of(at.end - at.start);
+  std::string block = c10::str("an allocation of ", size, " on cuda:", at.device, origin(at.start));
   if (address < at.end) return c10::str("over the end of ", block);
   if (address == at.end) return c10::str("just after ", block);
   return c10::str(bytes_of(address - at.end), " after ", block);

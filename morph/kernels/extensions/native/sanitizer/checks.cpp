@@ -28,17 +28,18 @@ bool asks_for(std::string_view kind) {
 }
 
 std::string thread_text(dim3 block, const Access& by) {
-  unsigned t = by.thread;
-  return c10::str("thread [", t % block.x, ",", t / block.x % block.y, ",", t / block.x / block.y, "] of block ", by.block);
+  unsigned x = by.thread % block.x, y = by.thread / block.x % block.y, z = by.thread / block.x / block.y;
+  return c10::str("thread [", x, ",", y, ",", z, "] of block ", by.block);
 }
 
 std::string race_text(dim3 block, const Race& race) {
   auto line = [&](const Access& by, bool writes) {
-    return c10::str("\n  ", source_of(by.site), ": ", by.is_atomic ? "an atomic operation" : writes ? "a write" : "a read", " by ",
-                    thread_text(block, by));
+    const char* what = by.is_atomic ? "an atomic operation" : writes ? "a write" : "a read";
+    return c10::str("\n  ", source_of(by.site), ": ", what, " by ", thread_text(block, by));
   };
-  return c10::str(line(race.first, race.first_writes), line(race.second, race.second_writes), "\n    at the same place of ",
-                  race.is_shared ? "shared" : "global", " memory, and nothing makes one wait for the other");
+  std::string both = line(race.first, race.first_writes) + line(race.second, race.second_writes);
+  return c10::str(both, "\n    at the same place of ", race.is_shared ? "shared" : "global",
+                  " memory, and nothing makes one wait for the other");
 }
 
 }  // namespace
@@ -54,7 +55,7 @@ std::unique_ptr<Launch> Launch::wanted(const void* frame) {
 
 void Launch::pass_grid() {
   if (!races_) return;
-  std::lock_guard<std::mutex> lock(races_->lock());
+  std::lock_guard<std::mutex> lock(Races::lock());
   races_->pass_grid();
 }
 
@@ -62,7 +63,7 @@ bool Launch::has_found() { return races_ && races_->has_found(); }
 
 void Launch::end(dim3 block) {
   if (!races_) return;
-  std::lock_guard<std::mutex> lock(races_->lock());
+  std::lock_guard<std::mutex> lock(Races::lock());
   races_->end();
   std::string found;
   for (const Race& each : races_->found()) found += race_text(block, each);
@@ -82,7 +83,14 @@ bool Checks::is_shared(uintptr_t address) const {
   return address - dynamic_ < dynamic_size_ || variables_.has(address);
 }
 
-bool Checks::is_over_dynamic(const Use& use) const { return use.address - dynamic_ + use.bytes - dynamic_size_ - 1 < kZone; }
+bool Checks::is_own(uintptr_t address) const {
+  bool is_place = address - reinterpret_cast<uintptr_t>(&place) < sizeof place;
+  return is_place || is_on_stack(address) || launch_.is_argument(address) || variables_.is_guard(address);
+}
+
+bool Checks::is_over_dynamic(const Use& use) const {
+  return use.address - dynamic_ + use.bytes - dynamic_size_ - 1 < kZone;
+}
 
 void Checks::fail(const Use& use) {
   std::string where = c10::str("over the end of the block's ", dynamic_size_, " bytes of shared memory");
@@ -91,20 +99,20 @@ void Checks::fail(const Use& use) {
 }
 
 void Checks::use(const Use& use) {
-  bool is_own = is_on_stack(use.address) || launch_.is_argument(use.address) || use.address - reinterpret_cast<uintptr_t>(&place) < sizeof place;
-  if (is_own || variables_.is_guard(use.address)) return;
+  if (is_own(use.address)) return;
   if (launch_.checks_memory() && (is_over_dynamic(use) || !bounds_.has(use.address, use.bytes))) fail(use);
   Races* races = launch_.races();
   if (!races) return;
-  std::lock_guard<std::mutex> lock(races->lock());
+  std::lock_guard<std::mutex> lock(Races::lock());
   Access by;
-  by.block = knowledge_.block(), by.thread = uint16_t(block_.thread()), by.is_atomic = use.is_atomic, by.site = use.site;
+  by.block = knowledge_.block(), by.thread = uint16_t(block_.thread());
+  by.is_atomic = use.is_atomic, by.site = use.site;
   races->access(knowledge_, use.address, use.bytes, use.writes, by, is_shared(use.address));
 }
 
 void Checks::synchronize(const Use& use) {
   if (!launch_.races() || is_on_stack(use.address)) return;
-  std::lock_guard<std::mutex> lock(launch_.races()->lock());
+  std::lock_guard<std::mutex> lock(Races::lock());
   launch_.races()->synchronize(knowledge_, use.address, block_.thread(), use.writes);
 }
 

@@ -25,7 +25,7 @@ class Launch {
   static std::unique_ptr<Launch> wanted(const void* frame);  // of who launches; null: nothing is checked
 
   bool checks_memory() const { return checks_memory_; }
-  bool is_argument(uintptr_t address) const { return address - frame_ < kZone; }  // the kernel's, copied for each thread
+  bool is_argument(uintptr_t address) const { return address - frame_ < kZone; }  // each thread has its copy
   Races* races() const { return races_.get(); }
   void pass_grid();
   bool has_found();  // the rest of the blocks need not run
@@ -61,6 +61,7 @@ class Checks {
 
  private:
   bool is_shared(uintptr_t address) const;
+  bool is_own(uintptr_t address) const;  // of the thread or of morph
   bool is_on_stack(uintptr_t address) const { return address - stack_ < kStack; }
   bool is_over_dynamic(const Use& use) const;
   [[noreturn]] void fail(const Use& use);

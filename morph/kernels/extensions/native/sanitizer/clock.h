@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -23,7 +24,7 @@ class Clock {
   uint32_t end() { return now_++; }
 
  private:
-  uint32_t now_ = 1;
+  std::atomic<uint32_t> now_{1};
 };
 
 // One block's knowledge. Where a part of a warp, a named barrier or a lock orders some threads only, more is taken as

@@ -36,7 +36,8 @@ void add_library(const void* place) {
 void warn_if_unchecked(uintptr_t kernel) {
   Dl_info found;
   if (add(reinterpret_cast<const void*>(kernel), found))
-    std::fprintf(stderr, "morph: the kernels of %s are not checked: it was built without MORPH_SANITIZE\n", found.dli_fname);
+    std::fprintf(stderr, "morph: the kernels of %s are not checked: it was built without MORPH_SANITIZE\n",
+                 found.dli_fname);
 }
 
 }  // namespace morph_cuda::sanitizer

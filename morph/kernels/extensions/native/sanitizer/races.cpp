@@ -1,4 +1,4 @@
-// See races.h. The shadow of the memory, a cell for each word of four bytes, outlives a launch: a cell tells its launch.
+// See races.h. The shadow of the memory, a cell for each word of four bytes, outlives a launch: a cell tells its own.
 #include "races.h"
 
 #include <algorithm>
@@ -23,6 +23,11 @@ uint32_t word_at(uintptr_t address) {
 }  // namespace
 
 Races::Races() : launch_(++launches) {}
+
+std::mutex& Races::lock() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
 
 Races::Cell& Races::cell(uintptr_t word) {
   static auto& pages = *new std::unordered_map<uintptr_t, std::unique_ptr<Page>>;
@@ -80,7 +85,8 @@ void Races::access(const Knowledge& own, uintptr_t address, size_t bytes, bool w
   by.launch = launch_, by.when = clock_.now();
   uintptr_t end = address + bytes;
   for (uintptr_t word = address / 4; word * 4 < end; word++) {
-    unsigned first = unsigned(std::max(address, word * 4) - word * 4), last = unsigned(std::min(end, word * 4 + 4) - word * 4);
+    unsigned first = unsigned(std::max(address, word * 4) - word * 4);
+    unsigned last = unsigned(std::min(end, word * 4 + 4) - word * 4);
     by.bytes = uint8_t((1u << last) - (1u << first));
     access_word(own, word, writes, by, is_shared);
   }

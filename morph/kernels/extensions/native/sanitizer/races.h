@@ -29,7 +29,7 @@ class Races {
   bool has_found() const { return !found_.empty(); }
   void end();
   Clock& clock() { return clock_; }
-  std::mutex& lock() { return lock_; }
+  static std::mutex& lock();  // of all launches: they have the shadow in common
   const std::vector<Race>& found() const { return found_; }
 
  private:
@@ -50,7 +50,6 @@ class Races {
 
   const uint32_t launch_;
   Clock clock_;
-  std::mutex lock_;
   uint32_t of_grid_ = 0;
   std::map<uintptr_t, std::map<uint32_t, uint32_t>> released_;  // by address and block: the time
   std::vector<Write> unsettled_;

@@ -47,7 +47,8 @@ std::string source_of(const void* site) {
   auto lines = lines_of("addr2line -f -C -i -e " + quoted(module.dli_fname) + " " + number + " 2>/dev/null");
   for (size_t i = 0; i + 1 < lines.size(); i += 2) {  // the function, then the place; outwards
     std::string place = lines[i + 1].substr(0, lines[i + 1].find(" (discriminator"));
-    if (is_known(place) && !is_own(place)) return c10::str(without_folder(place), " (", lines[i].substr(0, lines[i].find('(')), ")");
+    std::string function = lines[i].substr(0, lines[i].find('('));
+    if (is_known(place) && !is_own(place)) return c10::str(without_folder(place), " (", function, ")");
   }
   return c10::str(without_folder(module.dli_fname), "+", number);
 }

@@ -36,14 +36,16 @@ class File {  // its contents, mapped
 
   bool is_there() const { return size_ && start_ != MAP_FAILED; }
   template <class T>
-  const T* at(size_t offset) const { return reinterpret_cast<const T*>(static_cast<const char*>(start_) + offset); }
+  const T* at(size_t offset) const {
+    return reinterpret_cast<const T*>(static_cast<const char*>(start_) + offset);
+  }
 
  private:
   void* start_ = MAP_FAILED;
   size_t size_ = 0;
 };
 
-// g++ guards an array of a class that has another constructor beside the trivial one. The first thread writes the guard.
+// g++ guards an array of a class that has another constructor than the trivial one. The first thread writes the guard.
 Ranges guards_in(const char* name) {
   Ranges found;
   File file(name);
