@@ -10,7 +10,8 @@ from morph import backends, device, kernels, software
 from morph.activation import building, choice
 from morph.activation.request import Request
 from morph.backends import Backend, counting
-from morph.base import announcement
+from morph.backends.tables.table import Facts
+from morph.base import announcement, variables
 from morph.base.errors import ActivationError
 from morph.base.journal import Journal
 from morph.device import dynamo, seam
@@ -19,6 +20,7 @@ from morph.finders.packages.finder import packages
 from morph.finders.packages.observer import observe
 from morph.finders.torch_cuda import serving
 from morph.finders.torch_cuda.views import Views
+from morph.software import settings
 
 
 class Installation(NamedTuple):
@@ -53,6 +55,7 @@ def install(request: Request, journal: Journal) -> Installation:
     """
     _refuse_free_threading()
     backend = _choose(request, journal)
+    _ensure_checked(backend.table.facts)
     _serve_packages(request, journal)
     if backend.table.facts.native_cuda:
         _make_active(backend, journal)
@@ -85,6 +88,14 @@ def _count_operators(backend: Backend, journal: Journal) -> Callable[[], dict[st
 def _refuse_free_threading() -> None:
     if not getattr(sys, "_is_gil_enabled", lambda: True)():  # Python 3.13
         raise ActivationError("morph does not support free-threaded Python; set PYTHON_GIL=1, or use another")
+
+
+def _ensure_checked(facts: Facts) -> None:
+    if not facts.software and settings.sanitizers():
+        raise ActivationError(
+            f"{variables.SANITIZE}: kernels and memory are checked on the software device, "
+            f"not on {facts.name}; say --backend cpu"
+        )
 
 
 def _choose(request: Request, journal: Journal) -> Backend:

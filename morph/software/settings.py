@@ -180,7 +180,8 @@ def sanitizers(text: str | None = None, source: str = variables.SANITIZE) -> tup
     Raises:
         SettingsError: If there is no such check.
     """
-    text = text or variables.read(variables.SANITIZE)
+    if text is None:
+        text, source = variables.read(variables.SANITIZE), variables.SANITIZE
     if text is None:
         return ()
     names = SANITIZERS if text == ALL else tuple(text.split(","))

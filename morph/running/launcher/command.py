@@ -156,6 +156,6 @@ _NEEDS = {
 }
 _SHORT = {"-h": "--help", "-V": "--version", "-q": "--quiet"}
 _FLAGS = {"quiet"}
-_ALONE = {"sanitize": "all"}  # the value of an option that need not have one
+_ALONE = {"sanitize": "memory,race"}  # the value of an option that need not have one
 _KINDS = {"-m": "module", "-c": "code"}
 _ANSWERS: dict[str, Callable[[], str]] = {"help": lambda: _help().text(), "version": _version}

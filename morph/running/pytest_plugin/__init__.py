@@ -24,8 +24,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--morph-devices", metavar="N", help="the number of software devices, in each process")
     group.addoption("--morph-device-memory", metavar="AMOUNT", help="the memory of each, such as 8GiB")
     group.addoption("--morph-device-profile", metavar="CARD", help="the card they stand for, such as h100")
-    checks = "look for races and illegal accesses of kernels and for leaks, or only for what is given"
-    group.addoption("--morph-sanitize", nargs="?", const="all", metavar="CHECKS", help=checks)
+    checks = "look for races and illegal accesses of kernels, or for what is given: memory,race,leak"
+    group.addoption("--morph-sanitize", nargs="?", const="memory,race", metavar="CHECKS", help=checks)
     parser.addini("morph", "run the tests under morph, as --morph does", type="bool", default=False)
 
 

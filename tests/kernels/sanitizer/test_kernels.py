@@ -128,6 +128,25 @@ def test_an_unknown_check_is_refused(words, tmp_path):
     assert "--sanitize: what is checked must be of memory, race, leak, not " in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (
+            ["--rehearse", "npu", "--sanitize"],
+            "MORPH_SANITIZE: kernels and memory are checked on the software device, ",
+        ),
+        (["--backend", "cpu"], "MORPH_SANITIZE: what is checked must be of memory, race, leak, not 'bounds'"),
+    ],
+)
+def test_what_cannot_be_checked_is_refused(options, problem, tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "MORPH_SANITIZE": "bounds"}
+    command = [sys.executable, "-m", "morph", *options, "-c", "import torch"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert problem in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.usefixtures("native_parts")
 @pytest.mark.parametrize("fault", ["os.kill(os.getpid(), 11)", "ctypes.string_at(8)"])
 def test_a_fault_of_the_host_ends_the_process_as_ever(tmp_path, fault):
