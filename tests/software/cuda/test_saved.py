@@ -163,6 +163,20 @@ def test_an_update_in_halves_saves_single_precision(dtype):
     assert (reserve.dtype, reserve.shape) == (torch.uint8, (0,))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_gradients_after_an_update_are_those_of_the_layer(dtype):
+    layer = nn.BatchNorm1d(2).to(CUDA, dtype)
+    x = torch.randint(1, 9, (3, 2, 4), device=CUDA).to(dtype).requires_grad_()
+    gradient = torch.randint(-3, 4, (3, 2, 4), device=CUDA).to(dtype)
+    layer(x).backward(gradient)
+    expected = [x.grad.clone(), layer.weight.grad.clone(), layer.bias.grad.clone()]
+    figures = torch.zeros(2, device=CUDA, dtype=dtype), torch.ones(2, device=CUDA, dtype=dtype)
+    x.grad = layer.weight.grad = layer.bias.grad = None
+    update = torch.ops.aten._batch_norm_with_update
+    update(x, layer.weight, layer.bias, *figures, 0.1, 1e-5)[0].backward(gradient)
+    assert_close([x.grad, layer.weight.grad, layer.bias.grad], expected)
+
+
 def test_nothing_is_saved_of_log_sigmoid_into_a_tensor():
     x, buffer = torch.randn(5, device=CUDA), torch.ones(3, device=CUDA)
     output = torch.empty(5, device=CUDA)

@@ -98,6 +98,13 @@ Batches batch_norm_backward(const Tensor& gradient, const Tensor& input, const O
   return {of_input, of_weight, of_bias};
 }
 
+Batches batch_norm_backward_of_update(const Tensor& gradient, const Tensor& input, const Tensor& weight,
+                                      const Optional& mean, const Optional& variance, const Optional& saved,
+                                      const Optional& scale, bool training, double eps, std::array<bool, 3> wanted,
+                                      const Tensor&) {
+  return batch_norm_backward(gradient, input, weight, mean, variance, saved, scale, training, eps, wanted);
+}
+
 }  // namespace
 
 void install_batches() {
@@ -107,6 +114,8 @@ void install_batches() {
   library.impl("native_batch_norm_backward",
                &OnHost<"aten::native_batch_norm_backward", &batch_norm_backward>::call);
   library.impl("_native_batch_norm_legit", &OnHost<"aten::_native_batch_norm_legit", &batch_norm_legit>::call);
+  library.impl("batch_norm_backward",
+               &OnHost<"aten::batch_norm_backward", &batch_norm_backward_of_update>::call);
   library.impl("_batch_norm_with_update",
                &OnHost<"aten::_batch_norm_with_update", &batch_norm_with_update>::call);
   library.impl("_native_batch_norm_legit.no_stats",
