@@ -57,7 +57,8 @@ Grid* Grid::of_this_thread() { return current; }
 
 Grid::Grid(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* closure)
     : grid_(grid), block_(block), shared_(shared), thread_(thread), closure_(closure), cooperative_(cooperative),
-      shuffle_(shuffle()), blocks_(int64_t(grid.x) * grid.y * grid.z), checked_(sanitizer::Launch::wanted(__builtin_frame_address(0))) {
+      shuffle_(shuffle()), blocks_(int64_t(grid.x) * grid.y * grid.z),
+      checked_(sanitizer::Launch::wanted(__builtin_frame_address(0))) {
   if (shuffle_) order_ = shuffled_blocks(blocks_, shuffle_);
 }
 
