@@ -47,35 +47,25 @@ RIGHT(rows_and_columns, dim3(1, 1), dim3(20, 5), 0, { a[threadIdx.y * 20 + threa
 WRONG(atomic_outside, 1, 128, 0, { atomicAdd(a + threadIdx.x, 1.0f); })
 RIGHT(atomic_outside, 1, 128, 0, { atomicAdd(a + threadIdx.x % n, 1.0f); })
 
-WRONG(dynamic_shared_memory, 1, 32, 32 * 4, {
-  extern __shared__ float tile[];
-  tile[threadIdx.x + 1] = b[threadIdx.x];
-  __syncthreads();
-  a[threadIdx.x] = tile[threadIdx.x + 1];
-})
-RIGHT(dynamic_shared_memory, 1, 32, 33 * 4, {
-  extern __shared__ float tile[];
-  tile[threadIdx.x + 1] = b[threadIdx.x];
-  __syncthreads();
-  a[threadIdx.x] = tile[threadIdx.x + 1];
-})
+#define SHIFTED { \
+  extern __shared__ float tile[]; \
+  tile[threadIdx.x + 1] = b[threadIdx.x]; \
+  __syncthreads(); \
+  a[threadIdx.x] = tile[threadIdx.x + 1]; \
+}
+WRONG(dynamic_shared_memory, 1, 32, 32 * 4, SHIFTED)
+RIGHT(dynamic_shared_memory, 1, 32, 33 * 4, SHIFTED)
 
-WRONG(asynchronous_copy, 1, 32, 0, {
-  __shared__ float tile[128];
-  __pipeline_memcpy_async(tile + threadIdx.x * 4, b + threadIdx.x * 4, 16);
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  __syncthreads();
-  a[threadIdx.x] = tile[threadIdx.x];
-})
-RIGHT(asynchronous_copy, 1, 25, 0, {
-  __shared__ float tile[128];
-  __pipeline_memcpy_async(tile + threadIdx.x * 4, b + threadIdx.x * 4, 16);
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  __syncthreads();
-  a[threadIdx.x] = tile[threadIdx.x];
-})
+#define COPIED { \
+  __shared__ float tile[128]; \
+  __pipeline_memcpy_async(tile + threadIdx.x * 4, b + threadIdx.x * 4, 16); \
+  __pipeline_commit(); \
+  __pipeline_wait_prior(0); \
+  __syncthreads(); \
+  a[threadIdx.x] = tile[threadIdx.x]; \
+}
+WRONG(asynchronous_copy, 1, 32, 0, COPIED)
+RIGHT(asynchronous_copy, 1, 25, 0, COPIED)
 
 WRONG(null_pointer, 1, 1, 0, {
   float* nothing = n ? nullptr : a;

@@ -106,50 +106,33 @@ WRONG(count_before_it_is_zero, 1, 64, 0, { COUNTED(;, __syncthreads()) })
 WRONG(count_read_too_early, 1, 64, 0, { COUNTED(__syncthreads(), ;) })
 RIGHT(count_read_too_early, 1, 64, 0, { COUNTED(__syncthreads(), __syncthreads()) })
 
-WRONG(dynamic_shared_memory, 1, 64, 256, {
-  extern __shared__ float tile[];
-  tile[threadIdx.x] = b[threadIdx.x];
+#define DYNAMIC(BARRIER)                 \
+  extern __shared__ float tile[];        \
+  tile[threadIdx.x] = b[threadIdx.x];    \
+  BARRIER;                               \
   a[threadIdx.x] = tile[63 - threadIdx.x];
-})
-RIGHT(dynamic_shared_memory, 1, 64, 256, {
-  extern __shared__ float tile[];
-  tile[threadIdx.x] = b[threadIdx.x];
-  __syncthreads();
-  a[threadIdx.x] = tile[63 - threadIdx.x];
-})
+WRONG(dynamic_shared_memory, 1, 64, 256, { DYNAMIC(;) })
+RIGHT(dynamic_shared_memory, 1, 64, 256, { DYNAMIC(__syncthreads()) })
 
-WRONG(histogram, 1, 64, 0, {
-  __shared__ int bins[4];
-  if (threadIdx.x < 4) bins[threadIdx.x] = 0;
-  __syncthreads();
-  bins[threadIdx.x % 4]++;
-  __syncthreads();
+#define BINNED(COUNT)                                    \
+  __shared__ int bins[4];                                \
+  if (threadIdx.x < 4) bins[threadIdx.x] = 0;            \
+  __syncthreads();                                       \
+  COUNT;                                                 \
+  __syncthreads();                                       \
   if (threadIdx.x < 4) a[threadIdx.x] = bins[threadIdx.x];
-})
-RIGHT(histogram, 1, 64, 0, {
-  __shared__ int bins[4];
-  if (threadIdx.x < 4) bins[threadIdx.x] = 0;
-  __syncthreads();
-  atomicAdd(bins + threadIdx.x % 4, 1);
-  __syncthreads();
-  if (threadIdx.x < 4) a[threadIdx.x] = bins[threadIdx.x];
-})
+WRONG(histogram, 1, 64, 0, { BINNED(bins[threadIdx.x % 4]++) })
+RIGHT(histogram, 1, 64, 0, { BINNED(atomicAdd(bins + threadIdx.x % 4, 1)) })
 
-WRONG(asynchronous_copy, 1, 32, 0, {
-  __shared__ float tile[128];
-  __pipeline_memcpy_async(tile + threadIdx.x * 4, b + threadIdx.x * 4, 16);
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
+#define COPIED(BARRIER)                                                      \
+  __shared__ float tile[128];                                                \
+  __pipeline_memcpy_async(tile + threadIdx.x * 4, b + threadIdx.x * 4, 16);  \
+  __pipeline_commit();                                                       \
+  __pipeline_wait_prior(0);                                                  \
+  BARRIER;                                                                   \
   a[threadIdx.x] = tile[127 - threadIdx.x];
-})
-RIGHT(asynchronous_copy, 1, 32, 0, {
-  __shared__ float tile[128];
-  __pipeline_memcpy_async(tile + threadIdx.x * 4, b + threadIdx.x * 4, 16);
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  __syncthreads();
-  a[threadIdx.x] = tile[127 - threadIdx.x];
-})
+WRONG(asynchronous_copy, 1, 32, 0, { COPIED(;) })
+RIGHT(asynchronous_copy, 1, 32, 0, { COPIED(__syncthreads()) })
 
 WRONG(sum_without_atomics, 4, 32, 0, { a[0] += b[blockIdx.x * 32 + threadIdx.x]; })
 RIGHT(sum_without_atomics, 4, 32, 0, { atomicAdd(a, b[blockIdx.x * 32 + threadIdx.x]); })
