@@ -34,9 +34,11 @@ __global__ void chained(int* lock, int* out) {
 __global__ void locked(int* lock, int* flag, int* sum) {
   if (threadIdx.x % 32 == 0) {
     while (atomicCAS(lock, 0, 1) != 0) {}
+    __threadfence();
     int seen = *sum;
     __syncwarp(1);
     *sum = seen + 1;
+    __threadfence();
     atomicExch(lock, 0);
   }
   if (threadIdx.x == 0) {
