@@ -13,7 +13,6 @@ from morph.software import histories
 from morph.software.machine import started
 
 OTHERS = tuple(f"{pathlib.Path(str(package.__file__)).parent}{os.sep}" for package in (torch, morph))
-PADDING = 512  # bytes after each allocation that belong to nothing: as much as the allocator rounds to
 
 
 def remember_allocations() -> None:

@@ -19,6 +19,7 @@ MOST_DEVICES = 64  # c10 numbers the devices of one kind with a signed byte, and
 LEAST_MEMORY = 32 << 20  # room for the allocator's smallest segments
 ROUND = 2 << 20  # the allocator's pages
 ALL = "all"
+PADDING = 512  # bytes after an allocation that the sanitizer keeps empty: as much as sizes are rounded to
 SANITIZERS = MEMORY, RACE, LEAK = "memory", "race", "leak"  # what is looked for
 CPP, TRITON = LANGUAGES = "cpp", "triton"  # what inductor generates
 TOOLKIT = "13.0"  # the version of CUDA where torch was built without it

@@ -117,12 +117,10 @@ def _refuse_beside_the_real(facts: Facts) -> None:
 def _build(facts: Facts, size: Size) -> Machine:
     assert size.devices is not None
     assert size.memory is not None
-    from morph.software import sanitizing  # and torch
-
     quirks = _quirks(facts)
     native = library("device")
     kind = DISPATCH_KEYS[facts.dispatch_key]
-    zone = sanitizing.PADDING if facts.software and settings.MEMORY in settings.sanitizers() else 0
+    zone = settings.PADDING if facts.software and settings.MEMORY in settings.sanitizers() else 0
     of_vendor = (quirks.padding + zone, quirks.title, quirks.channels_last, quirks.float64)
     card = cards.load(size.profile, variables.DEVICE_PROFILE) if size.profile else None
     native.install(kind, size.devices, size.memory, *of_vendor, card.capability if card else 0)
