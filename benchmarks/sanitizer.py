@@ -1,8 +1,8 @@
-"""What `--sanitize` costs in kernels of CUDA C++: `python -m benchmarks.sanitizer`.
+"""What `--sanitize` costs: `python -m benchmarks.sanitizer`.
 
 Three kernels on one core, each checked and not: a sum of two arrays, which only reads and writes; a product
-of matrices by tiles in shared memory; a sum by shuffles. Prints how many times longer each takes when it is
-checked.
+of matrices by tiles in shared memory; a sum by shuffles. And two training steps: of two layers of a
+transformer, and of a small perceptron. Prints how many times longer each takes when it is checked.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 CHECKS = ("memory", "race", "memory,race")
+OF_STEPS = ("sync", "memory")
 SOURCE = r"""
 #include <cuda_runtime.h>
 __global__ void add(const float* a, const float* b, float* c, int n) {
@@ -65,35 +66,69 @@ for name in ("add", "multiply", "total"):
     seconds[name] = min(times)
 print(json.dumps(seconds))
 """
+STEPS = """
+import json, time, torch
+from torch import nn
+torch.set_num_threads(1)
+layers = [nn.TransformerEncoderLayer(128, 4, 256, batch_first=True) for _ in range(2)]
+models = {"transformer": nn.Sequential(*layers), "perceptron": nn.Sequential(nn.Linear(128, 32), nn.ReLU())}
+x = torch.randn(8, 64, 128).pin_memory()
+seconds = {}
+for name, model in models.items():
+    optimizer = torch.optim.AdamW(model.cuda().parameters())
+    times = []
+    for _ in range(60):
+        began = time.perf_counter()
+        model(x.to("cuda", non_blocking=True)).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - began)
+    seconds[name] = min(times)
+print(json.dumps(seconds))
+"""
 
 
-def measured(checks: str, folder: pathlib.Path) -> dict[str, float]:
-    """Return the seconds of each kernel.
+def measured(program: str, checks: str, folder: pathlib.Path) -> dict[str, float]:
+    """Return the seconds of each kernel, or of each step.
 
     Args:
+        program: Measures them.
         checks: What is checked; empty for nothing.
         folder: Holds the kernels.
     """
     options = [f"--sanitize={checks}"] if checks else []
-    command = [sys.executable, "-m", "morph", "-q", "--backend", "cpu", *options, "-c", PROGRAM]
+    command = [sys.executable, "-m", "morph", "-q", "--backend", "cpu", *options, "-c", program]
     environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parents[1])}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
     seconds: dict[str, float] = json.loads(done.stdout)
     return seconds
 
 
+def compare(program: str, all_checks: tuple[str, ...], folder: pathlib.Path) -> None:
+    """Print a table.
+
+    Args:
+        program: Measures its columns.
+        all_checks: Its rows.
+        folder: Holds the kernels.
+    """
+    plain = measured(program, "", folder)
+    print(f"{'':14}" + "".join(f"{kernel:>12}" for kernel in plain))
+    print(f"{'unchecked':14}" + "".join(f"{1e3 * each:9.2f} ms" for each in plain.values()))
+    for checks in all_checks:
+        seconds = measured(program, checks, folder)
+        ratios = [seconds[kernel] / plain[kernel] for kernel in plain]
+        print(f"{checks:14}" + "".join(f"{ratio:11.2f}x" for ratio in ratios), flush=True)
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "kernels.cu").write_text(SOURCE)
-        plain = measured("", folder)
-        print(f"{'':14}" + "".join(f"{kernel:>12}" for kernel in plain))
-        print(f"{'unchecked':14}" + "".join(f"{1e3 * each:9.2f} ms" for each in plain.values()))
-        for checks in CHECKS:
-            seconds = measured(checks, folder)
-            ratios = [seconds[kernel] / plain[kernel] for kernel in plain]
-            print(f"{checks:14}" + "".join(f"{ratio:11.1f}x" for ratio in ratios), flush=True)
+        compare(PROGRAM, CHECKS, folder)
+        compare(STEPS, OF_STEPS, folder)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Where the memory was taken that a kernel misuses."""
+"""What the program did that a sanitizer tells of: the lines that took memory, or queued work."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ OTHERS = tuple(f"{pathlib.Path(str(package.__file__)).parent}{os.sep}" for packa
 def remember_allocations() -> None:
     """Record from now on where device memory is taken."""
     histories.record_history("state", "alloc", "python", 1)
+
+
+def watch_order() -> None:
+    """Raise from now on where work, or the host, uses memory without a wait for its earlier use."""
+    started().native.watch_order([*OTHERS, "<"])
 
 
 def origin(address: int) -> str:

@@ -147,6 +147,10 @@ def _install(machine: Machine) -> None:
         sanitizing.remember_allocations()
         if settings.LEAK in wanted:
             atexit.register(leaks.report)
+    if settings.SYNC in wanted:
+        from morph.software import sanitizing
+
+        sanitizing.watch_order()
     if not machine.quirks.place:
         _add_to_torch(machine)
 

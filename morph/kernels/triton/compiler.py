@@ -102,14 +102,14 @@ def _run(manager: Any, module: Any) -> None:
 
 def _lowered(module: Any, metadata: Metadata) -> str:
     """Return a kernel's C++; one that is not lowered is interpreted, or refused, when it is launched."""
-    metadata["frame"], metadata["unsupported"] = 0, None
+    metadata["frame"], metadata["unsupported"], metadata["written"] = 0, None, []
     try:
         text = module.str_nodebug() if hasattr(module, "str_nodebug") else str(module)
         source = lower_module(text, _is_checked())
     except UnsupportedOperationError as error:
         metadata["unsupported"] = [error.operation, error.reason]
         return f"// {error}\n"
-    metadata["frame"] = source.frame
+    metadata["frame"], metadata["written"] = source.frame, source.written
     return source.text
 
 

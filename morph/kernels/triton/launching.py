@@ -24,6 +24,7 @@ FORMATS = {
 }
 WIDTHS = {"i1": 1, "u1": 1, **{f"{sign}{width}": width for sign in "iu" for width in (8, 16, 32, 64)}}
 
+Used = tuple[list[torch.Tensor], list[torch.Tensor]]
 Hook = Callable[[Any], object] | None
 
 
@@ -36,6 +37,7 @@ class Launcher:
         self._name = metadata.name
         self._frame = metadata.frame
         self._unsupported = metadata.unsupported
+        self._written = metadata.written
         types = list(_types(self._signature))
         self._converters = [_converter(type, number) for number, type in enumerate(types)]
         self._layout = struct.Struct(
@@ -79,26 +81,37 @@ class Launcher:
             enter(launch)
         if self._unsupported:
             raise UnsupportedOperationError(*self._unsupported)
-        packed = self._pack(arguments)
+        values = arguments if self._is_plain else list(_flattened(self._signature, arguments))
+        packed, used = self._pack(values), self._used(values)
         graph = capture.current()
         if graph is None:
-            self._run((x, y, z), function, packed)
+            self._run((x, y, z), function, packed, used)
         else:
-            graph.add(lambda: self._run((x, y, z), function, packed))
+            graph.add(lambda: self._run((x, y, z), function, packed, used))
         if leave is not None:
             leave(launch)
 
-    def _pack(self, arguments: Sequence[Any]) -> bytes:
-        values = arguments if self._is_plain else _flattened(self._signature, arguments)
+    def _used(self, values: Sequence[Any]) -> Used | None:
+        """Return the tensors that the kernel reads and those that it writes, if their order is watched."""
+        if not started().native.is_order_watched():
+            return None
+        tensors = {number: value for number, value in enumerate(values) if _is_on_device(value)}
+        return list(tensors.values()), [tensors[number] for number in self._written if number in tensors]
+
+    def _pack(self, values: Sequence[Any]) -> bytes:
         return self._layout.pack(
             *(convert(value) for convert, value in zip(self._converters, values, strict=True))
         )
 
-    def _run(self, grid: tuple[int, int, int], function: Any, packed: bytes) -> None:
+    def _run(
+        self, grid: tuple[int, int, int], function: Any, packed: bytes, used: Used | None = None
+    ) -> None:
         count = grid[0] * grid[1] * grid[2]
         if count <= 0:
             return
         native = started().native
+        if used is not None:
+            native.queue_kernel(self._name, *used)
         began = native.begin_kernel()
         message = function(packed, *grid, torch.get_num_threads(), _order(count), self._frame)
         if began:  # a profiler records the device
@@ -106,6 +119,10 @@ class Launcher:
         if message is not None:
             words = f"{message.decode()}{_origin(function)}"
             raise KernelFailedError(f"the Triton kernel {self._name} stopped: {words}")
+
+
+def _is_on_device(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and not value.is_cpu
 
 
 def _origin(function: Any) -> str:

@@ -23,6 +23,7 @@ from morph.kernels.triton.lowering import (  # noqa: F401  each registers its op
 )
 from morph.kernels.triton.lowering.control import assign
 from morph.kernels.triton.lowering.kernel import Kernel, lowers
+from morph.kernels.triton.lowering.stores import written
 from morph.kernels.triton.lowering.values import Index, Stored, Value, stored
 
 MOST_BLOCKS = 400  # that the blocks of a function may become, each written once for every way to it
@@ -38,10 +39,12 @@ class Source:
     Attributes:
         text: The text, which includes ``kernel.h``.
         frame: The bytes of the stack that an instance needs.
+        written: The numbers of the arguments that it writes through.
     """
 
     text: str
     frame: int
+    written: list[int]
 
 
 def lower_module(text: str, is_checked: bool = False) -> Source:
@@ -64,7 +67,8 @@ def lower_module(text: str, is_checked: bool = False) -> Source:
         kernel.set(name, stored(type, f"a{number}"))
         fields.append(f"{type.c_type} a{number};")
     lower_blocks(kernel, public.body, lambda values: None)
-    return Source(_text(kernel.headers, fields, kernel.writer.lines), kernel.writer.frame)
+    text = _text(kernel.headers, fields, kernel.writer.lines)
+    return Source(text, kernel.writer.frame, written(public))
 
 
 def _text(headers: list[str], fields: list[str], lines: list[str]) -> str:

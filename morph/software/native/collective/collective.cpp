@@ -215,7 +215,8 @@ class HostBackend final : public c10d::Backend {
 
   intrusive_ptr<Work> broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override {
     refuse_unless_rank("Broadcast", "root", options.rootRank);
-    Tensors host = options.rootRank == getRank() ? sent(tensors) : checked(tensors);
+    only_reads_ = options.rootRank == getRank();
+    Tensors host = only_reads_ ? sent(tensors) : checked(tensors);
     return begun(OpType::BROADCAST, {other(tensors).broadcast(host, options)}, tensors);
   }
   intrusive_ptr<Work> allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override {
@@ -245,7 +246,8 @@ class HostBackend final : public c10d::Backend {
     c10d::ReduceOptions with = options;
     with.reduceOp = reduction.op;
     auto work = other(tensors).reduce(host, with);
-    if (options.rootRank != getRank()) return begun(OpType::REDUCE, {work}, tensors);
+    only_reads_ = options.rootRank != getRank();
+    if (only_reads_) return begun(OpType::REDUCE, {work}, tensors);
     return begun(OpType::REDUCE, {work}, tensors, [own, host, end = reduction.ending(host)]() mutable {
       if (end) end();
       own.copy_(host[0]);
@@ -336,6 +338,7 @@ class HostBackend final : public c10d::Backend {
   intrusive_ptr<Work> send(Tensors& tensors, int target, int tag) override {
     refuse_unless_rank("Send", "peer", target);
     Tensors host = sent(tensors);
+    only_reads_ = true;
     return begun(OpType::SEND, {other().send(host, target, is_nccl() ? 0 : tag)}, tensors, {}, false);
   }
   intrusive_ptr<Work> recv(Tensors& tensors, int source, int tag) override {
@@ -398,7 +401,7 @@ class HostBackend final : public c10d::Backend {
     std::lock_guard<std::mutex> lock(running_mutex_);
     auto ended = [](Running& each) {
       auto work = each.work.lock();
-      return !work || work->isCompleted();
+      return !work || work->has_ended();
     };
     running_.erase(std::remove_if(running_.begin(), running_.end(), ended), running_.end());
     return running_;
@@ -477,6 +480,7 @@ class HostBackend final : public c10d::Backend {
     auto work = c10::make_intrusive<HostWork>(std::move(parts), std::move(results), std::move(finish), tells, source);
     if (!coalesced_) {
       work->belongs_to(communicator_, operation, onCompletionHook_);
+      if (order.queue) queue(operation, *work);
       if (tells) runs(work), communicator_->collectives++;  // messages to different ranks have streams of their own
       work->keep(std::exchange(touched_, {}));
       return Pending::begin(work, tells);
@@ -485,6 +489,13 @@ class HostBackend final : public c10d::Backend {
     coalesced_->tell = coalesced_->tell && tells;
     for (const Tensor& tensor : work->result()) coalesced_->results.push_back(tensor);
     return work;
+  }
+
+  void queue(OpType operation, HostWork& work) {
+    bool only_reads = std::exchange(only_reads_, false);
+    auto moment = order.queue(c10d::opTypeToString(operation), communicator_->number, touched_,
+                              only_reads ? Tensors() : work.result());
+    if (moment) work.comes_at(std::move(moment), touched_[0].device().index());
   }
 
   // The same for each tensor in turn, as one work object.
@@ -551,6 +562,7 @@ class HostBackend final : public c10d::Backend {
   std::vector<int64_t> devices_;  // what each of the process's is among those of all hosts
   bool met_ = false;
   Tensors touched_;  // by the collective that begins
+  bool only_reads_ = false;
   std::mutex running_mutex_;
   std::vector<Running> running_;
   bool checks_nan_ = c10::utils::check_env("TORCH_NCCL_NAN_CHECK").value_or(false);
@@ -621,6 +633,10 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
       .def("_verify_work_timeout", [](const HostBackend&, const py::object&, const py::object&) { return true; })
       .def("_wait_for_pending_works", &HostBackend::waitForPendingWorks, py::call_guard<py::gil_scoped_release>());
   module.def("over", &software::over);
+  module.def("tell_order", [](size_t queue, size_t await) {
+    software::order.queue = reinterpret_cast<decltype(software::Order::queue)>(queue);
+    software::order.await = reinterpret_cast<decltype(software::Order::await)>(await);
+  });
   module.def("settle", &software::Pending::settle, py::call_guard<py::gil_scoped_release>());
   module.def("keep_groups", &software::HostBackend::keep_all);
   module.def("serve_xpu", &software::serve_xpu);

@@ -14,6 +14,14 @@
 namespace software {
 
 using Tensors = std::vector<at::Tensor>;
+// For MORPH_SANITIZE=sync, the software device's functions: what a collective uses, and that somebody waits for it.
+struct Order {
+  using Moment = std::vector<uint64_t>;
+  std::shared_ptr<const Moment> (*queue)(const std::string&, int64_t, const Tensors& read, const Tensors& written) = nullptr;
+  void (*await)(const Moment&, c10::DeviceIndex, bool by_host) = nullptr;
+};
+inline Order order;
+
 using Hook = std::function<void(std::shared_ptr<c10d::WorkInfo>)>;
 
 // What NCCL's communicator of a group would be.
@@ -49,10 +57,19 @@ class HostWork final : public c10d::Work {
     number_ = ++communicator_->works;
   }
 
+  void comes_at(std::shared_ptr<const Order::Moment> moment, c10::DeviceIndex index) {
+    moment_ = std::move(moment), index_ = index;
+  }
+
   // What the parts read and write, of which they see the memory alone.
   void keep(Tensors tensors) { kept_ = std::move(tensors); }
 
   bool isCompleted() override {
+    bool is_over = has_ended();
+    if (is_over && moment_) order.await(*moment_, index_, true);
+    return is_over;
+  }
+  bool has_ended() {
     if (done_) return true;
     if (!tells_) {  // gloo's sends and receives complete only when waited for
       std::lock_guard<std::mutex> lock(mutex_);
@@ -82,6 +99,7 @@ class HostWork final : public c10d::Work {
   }
   bool wait(std::chrono::milliseconds timeout) override {
     end(timeout);
+    if (moment_) order.await(*moment_, index_, false);
     if (c10d::allow_inflight_collective_as_graph_input())
       c10d::unregister_work(c10::intrusive_ptr<Work>::unsafe_reclaim_from_nonowning(this));
     return true;
@@ -154,6 +172,8 @@ class HostWork final : public c10d::Work {
   const Time begun_ = Time::clock::now();
   Hook hook_;
   std::atomic<bool> done_{false};
+  std::shared_ptr<const Order::Moment> moment_;  // after it on the group's stream
+  c10::DeviceIndex index_ = -1;
 };
 
 // Work that was started and may not be complete: it must stay alive until then, whatever the program holds, and
@@ -162,7 +182,7 @@ class Pending {
  public:
   static c10::intrusive_ptr<c10d::Work> begin(c10::intrusive_ptr<HostWork> work, bool tells) {
     std::lock_guard<std::mutex> lock(mutex());
-    all().remove_if([](auto& each) { return each.tells && each.work->isCompleted(); });
+    all().remove_if([](auto& each) { return each.tells && each.work->has_ended(); });
     all().push_back({work, tells});
     return work;
   }

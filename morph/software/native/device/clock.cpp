@@ -6,6 +6,7 @@
 #include "device/captures.h"
 #include "device/errors.h"
 #include "device/trace.h"
+#include "device/order.h"
 
 #include <array>
 #include <atomic>
@@ -61,7 +62,7 @@ Clock::time_point idle_at(Stream stream) {
 void watch_waits(Waits waits) { mode = waits; }
 Waits watched_waits() { return mode; }
 bool is_watched() {
-  return is_any_capturing() || mode != Waits::kAllowed || anything_sleeps() || is_traced() || is_profiled() ||
+  return is_any_capturing() || is_order_watched() || mode != Waits::kAllowed || anything_sleeps() || is_traced() || is_profiled() ||
          context_lost.load(std::memory_order_relaxed);
 }
 
@@ -72,6 +73,7 @@ void wait_for(Stream stream) {
   if (!is_watched()) return;
   note_wait(stream);
   wait_until(idle_at(stream));
+  if (is_order_watched()) wait_for_work_of(stream);
 }
 
 void wait_for_device(DeviceIndex index) {
@@ -80,6 +82,7 @@ void wait_for_device(DeviceIndex index) {
   refuse_waiting_for(index);
   refuse_unsafe_call();
   trace(&Table::trace_gpu_device_synchronization);
+  if (is_order_watched()) wait_for_work_of(index);
   if (!anything_sleeps()) return;
   Clock::time_point until{};
   {

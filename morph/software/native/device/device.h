@@ -89,6 +89,7 @@ c10::Stream current_stream(c10::DeviceIndex index);
 int stream_priority(c10::StreamId id);
 c10::StreamId make_stream(int priority);  // one of its own, on any device; torch's streams are used in turn
 bool end_stream(c10::StreamId id);        // false if there is none
+bool is_made(c10::StreamId id);           // by make_stream, and not ended
 bool is_stream(c10::StreamId id);         // whether it was given to somebody and not ended, or is the default one
 c10::StreamId stream_of_handle(intptr_t handle);  // CUDA has three handles of the default stream
 double elapsed_time(const void* from, const void* to);  // milliseconds between two recorded events
@@ -132,6 +133,7 @@ at::Tensor borrow(const at::Tensor& tensor, MempoolId_t pool);  // without keepi
 // host.cpp
 void install_pinned_memory();
 bool is_pinned(const void* pointer);
+bool is_in_own_pages(const void* pointer);  // pinned memory that shares no page with other blocks
 bool use_pinned(const void* pointer, c10::Stream stream);  // records that work of the stream reads or writes it
 int32_t register_host_memory(const void* pointer, size_t bytes);  // pins memory of another allocator
 int32_t unregister_host_memory(const void* pointer);              // both return the runtime's error code

@@ -5,6 +5,7 @@
 #include "device/clock.h"
 #include "device/errors.h"
 #include "device/trace.h"
+#include "device/order.h"
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -32,10 +33,6 @@ std::set<c10::StreamId> made;
 c10::StreamId count_of_made = 0;
 
 c10::StreamId level_of(int priority) { return std::clamp(-c10::StreamId(priority), c10::StreamId(0), kPriorities - 1); }
-bool is_made(c10::StreamId id) {
-  std::lock_guard lock(making);
-  return made.count(id);
-}
 bool is_of_pool(c10::StreamId id) { return id >= kFirst && id < kFirst + kStreams * kPriorities; }
 bool is_given(c10::StreamId id) {
   if (!is_of_pool(id)) return false;
@@ -47,12 +44,17 @@ bool is_given(c10::StreamId id) {
 struct Event {
   Clock::time_point time;
   Mark mark;
+  std::shared_ptr<const Moment> moment;  // of the work before it, if the order is watched
   bool external = false;  // a graph records it at each replay, and waits for it then
 };
 
 Clock::time_point time_of(const void* event) { return event ? static_cast<const Event*>(event)->time : Clock::time_point(); }
 void refuse_captured_event(const void* event) {
   if (event) refuse_if_captured(static_cast<const Event*>(event)->mark);
+}
+
+void wait_for_work_before(const void* event) {
+  if (event && static_cast<const Event*>(event)->moment) wait_for(*static_cast<const Event*>(event)->moment);
 }
 
 Stream stream(Device device, c10::StreamId id) { return Stream(Stream::UNSAFE, device, id); }
@@ -96,7 +98,9 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
     refuse_if_lost();
     refuse_if_captured(which);
     refuse_unsafe_call();
-    return is_past(idle_at(which));
+    if (!is_past(idle_at(which))) return false;
+    if (is_order_watched()) wait_for_work_of(which);
+    return true;
   }
   void synchronizeStream(const Stream& which) const override { wait_for(which); }
 
@@ -111,12 +115,16 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
     auto* recorded = static_cast<Event*>(*event);
     recorded->time = std::max(Clock::now(), idle_at(which));
     recorded->mark = recorded->external ? Mark{} : mark_on(which);
+    if (is_order_watched()) recorded->moment = moment_on(which);
   }
   void block(void* event, const Stream& which) const override {
     if (!event) return;
     RecordedCall recorded("cudaStreamWaitEvent");
     trace(&Table::trace_gpu_event_wait, event, which.id());
-    if (auto* awaited = static_cast<Event*>(event); !awaited->external) come_after(which, awaited->mark);
+    if (auto* awaited = static_cast<Event*>(event); !awaited->external) {
+      come_after(which, awaited->mark);
+      if (awaited->moment) come_after(which, *awaited->moment);
+    }
     if (!is_past(time_of(event))) sleep_until(which, time_of(event));
   }
   bool queryEvent(void* event) const override {
@@ -124,7 +132,9 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
     refuse_if_lost();
     refuse_captured_event(event);
     refuse_unsafe_call();
-    return is_past(time_of(event));
+    if (!is_past(time_of(event))) return false;
+    wait_for_work_before(event);
+    return true;
   }
   void synchronizeEvent(void* event) const override {
     RecordedCall recorded("cudaEventSynchronize");
@@ -133,6 +143,7 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
     refuse_unsafe_call();
     if (event) trace(&Table::trace_gpu_event_synchronization, event);
     wait_until(time_of(event));
+    wait_for_work_before(event);
   }
   void destroyEvent(void* event, const DeviceIndex) const noexcept override {
     if (event) trace(&Table::trace_gpu_event_deletion, event);
@@ -190,6 +201,12 @@ void set_event_time(size_t event, int64_t time) {
 int stream_priority(c10::StreamId id) {
   if (is_of_pool(id)) return -int((id - kFirst) / kStreams);
   return is_made(id) ? -int(id % kPriorities) : 0;
+}
+
+bool is_made(c10::StreamId id) {
+  if (id < kFirstMade) return false;
+  std::lock_guard lock(making);
+  return made.count(id);
 }
 
 c10::StreamId make_stream(int priority) {

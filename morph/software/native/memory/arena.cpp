@@ -5,6 +5,7 @@
 #include "device/activities.h"
 #include "device/captures.h"
 #include "device/errors.h"
+#include "device/order.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -188,6 +189,7 @@ void Arena::release_unused_segments() {
 void Arena::release(Block* block) {
   RecordedCall recorded("cudaFree");
   Segment* segment = block->segment;
+  if (is_order_watched()) wait_for_work_of(device_), forget_memory(segment->start, segment->size);
   count_segment(*segment, -1);
   note("segment_free", segment->start, segment->size, segment->stream, segment->pool);
   stats_.num_device_free++;
@@ -228,6 +230,7 @@ bool Arena::give_back_outside(Segment* segment) {
   auto found = outside_.find(segment->start);
   if (found == outside_.end()) return false;
   size_t bytes = rounded(segment->size, kGranule);
+  if (is_order_watched()) wait_for_work_of(device_), forget_memory(segment->start, bytes);
   enter(segment->start, bytes, nullptr);
   munmap(segment->start, bytes);
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(segment->offset), off_t(bytes));

@@ -4,6 +4,7 @@
 #include "device/clock.h"
 #include "device/errors.h"
 #include "memory/pinned.h"
+#include "memory/held.h"
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/llvmMathExtras.h>
@@ -13,6 +14,8 @@
 
 namespace software {
 namespace {
+
+constexpr size_t kHostPage = 4096;
 
 struct HostBlock {
   size_t size;
@@ -54,7 +57,8 @@ char* from_kept(size_t size) {
 
 char* fresh(size_t size) {
   refuse_if_lost();
-  auto* start = static_cast<char*>(c10::GetDefaultCPUAllocator()->raw_allocate(size));
+  auto* start = static_cast<char*>(is_order_watched() ? std::aligned_alloc(kHostPage, size)
+                                                      : c10::GetDefaultCPUAllocator()->raw_allocate(size));
   figures.allocations.increase(1);
   figures.allocated_bytes.increase(size);
   figures.num_host_alloc++;
@@ -67,6 +71,7 @@ void unpin(void* pointer) {
   HostBlock block = found->second;
   figures.active_requests.decrease(1);
   figures.active_bytes.decrease(block.size);
+  if (is_order_watched()) let_go(found->first, block.size);
   taken.erase(found);
   kept.emplace(block.size, std::pair(static_cast<char*>(pointer), block.busy_until));
 }
@@ -112,7 +117,7 @@ Stats reported(const PinnedFigures& ours) {
 struct PinnedAllocator final : HostAllocator {
   c10::DataPtr allocate(size_t bytes) override {
     if (bytes == 0) return {nullptr, c10::Device(c10::kCPU)};
-    size_t size = c10::llvm::PowerOf2Ceil(bytes);
+    size_t size = c10::llvm::PowerOf2Ceil(is_order_watched() ? std::max(bytes, kHostPage) : bytes);
     std::lock_guard<std::mutex> lock(mutex);
     char* start = from_kept(size);
     if (!start) start = fresh(size);
@@ -158,6 +163,13 @@ void install_pinned_memory() { register_with_torch(settings().type, pinned_alloc
 bool is_pinned(const void* pointer) {
   std::lock_guard<std::mutex> lock(mutex);
   return lies_in(taken, pointer) || lies_in(registered, pointer);
+}
+
+bool is_in_own_pages(const void* pointer) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!lies_in(taken, pointer)) return false;
+  auto [start, block] = *holding(taken, pointer);
+  return reinterpret_cast<uintptr_t>(start) % kHostPage == 0 && block.size >= kHostPage;
 }
 
 bool use_pinned(const void* pointer, c10::Stream stream) {

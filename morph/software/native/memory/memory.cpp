@@ -5,6 +5,7 @@
 #include "device/trace.h"
 #include "device/clock.h"
 #include "memory/memory.h"
+#include "device/order.h"
 
 #include <c10/core/CPUAllocator.h>
 
@@ -59,6 +60,7 @@ void* take(DeviceIndex index, size_t bytes) {
     Block* block = arena(index).take(bytes, stream, pool_for(index, stream));
     if (c10::memoryProfilingEnabled()) report(index, block->start, int64_t(block->size));
     trace(&Table::trace_gpu_memory_allocation, block->start);
+    if (is_order_watched()) give_memory(block->start, block->size);
     return block->start;
   } catch (const c10::OutOfMemoryError&) {
     tell_of_refused_memory(index, bytes);
@@ -144,6 +146,7 @@ void free_device_memory(void* pointer) {
   DeviceIndex index = segment->device;
   size_t size = block->size;
   bool told = block->awaited;
+  if (told && is_order_watched()) forget_memory(block->start, size);
   Remembered with(false);
   if (keep_while_used(pointer)) {
     arenas[size_t(index)]->let_wait(block);

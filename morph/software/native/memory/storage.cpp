@@ -3,6 +3,7 @@
 #include "device/captures.h"
 #include "device/clock.h"
 #include "memory/host_view.h"
+#include "device/order.h"
 
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
@@ -160,7 +161,7 @@ void round_to_integers(const Tensor& target, const Tensor& source) {
 }
 
 // Either side may be on the host: both are memory of this process.
-Tensor copy_from(const Tensor& source, const Tensor& target, bool non_blocking) {
+Tensor copied(const Tensor& source, const Tensor& target, bool non_blocking) {
   RecordedCopy recorded(source, target);
   note_copy(source, target, non_blocking);
   if (source._is_zerotensor()) {  // it has no memory
@@ -175,6 +176,14 @@ Tensor copy_from(const Tensor& source, const Tensor& target, bool non_blocking) 
   return target;
 }
 
+Tensor copy_from(const Tensor& source, const Tensor& target, bool non_blocking) {
+  if (!is_order_watched()) return copied(source, target, non_blocking);
+  prepare_copy(source, target);
+  copied(source, target, non_blocking);
+  queue_copy(source, target, !non_blocking);
+  return target;
+}
+
 // torch copies by _copy_from for PrivateUse1, and by copy_ for device types that it knows.
 Tensor& copy_(Tensor& self, const Tensor& source, bool non_blocking) {
   copy_from(source, self, non_blocking);
@@ -186,8 +195,15 @@ Tensor copy_from_and_resize(const Tensor& source, const Tensor& target) {
   return copy_from(source, target, false);
 }
 
+void queue_read(const Tensor& self) {
+  Uses uses;
+  add_uses(uses, self, false);
+  queue_work("item", current_stream(self.device().index()), uses);
+}
+
 // Reads an item() for the program, and so waits for the queue.
 at::Scalar read_scalar(const Tensor& self) {
+  if (is_order_watched()) queue_read(self);
   wait_for_copy(self.device().index());
   Tensor host = readable_host_view(self);
   RecordedCopy recorded(self, host, "Pinned");

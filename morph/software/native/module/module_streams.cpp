@@ -4,6 +4,7 @@
 #include "device/cublas.h"
 #include "device/errors.h"
 #include "module/module.h"
+#include "device/order.h"
 #include "operators/traits.h"
 
 namespace software {
@@ -56,6 +57,12 @@ void bind_streams(py::module& module) {
   module.def("set_cublas_workspace", &set_cublas_workspace);
   module.def("clear_cublas_workspaces", &clear_cublas_workspaces);
   module.def("watch_waits", [](int mode) { watch_waits(Waits(mode)); });
+  module.def("watch_order", &watch_order);
+  module.def("is_order_watched", &is_order_watched);
+  module.def("order_of_collectives", [] {
+    return std::pair(reinterpret_cast<size_t>(&queue_collective), reinterpret_cast<size_t>(&await_collective));
+  });
+  module.def("queue_kernel", &queue_kernel);
   module.def("watched_waits", [] { return int(watched_waits()); });
 }
 

@@ -88,6 +88,7 @@ Tensor& Call::to_host(const Tensor& tensor, bool written) {
     return pairs_.back().host;
   }
   const c10::TensorImpl* device = tensor.unsafeGetTensorImpl();
+  use(tensor, written);
   for (Pair& pair : pairs_)
     if (pair.device == device) {
       if (written && !pair.written) unshare(pair.host, tensor);
@@ -107,11 +108,12 @@ Tensor Call::converted(const Tensor& number) const {
   return number_as(number, seen_);
 }
 
-Tensor Call::element_to_host(const Tensor& tensor) {
+Tensor Call::element_to_host(const Tensor& tensor, bool written) {
   if (!on_device(tensor)) {
     if (tensor.defined()) refuse_unless_scalar(tensor, false);
     return tensor;
   }
+  use(tensor, written);
   return view(tensor, !reads_);
 }
 
@@ -132,23 +134,36 @@ Tensor Call::view(const Tensor& tensor, bool written) {
 void Call::write_back() {
   for (auto& [device, host, written] : pairs_)
     if (written) software::write_back(tensor_of(device), host);
+  queue();
+}
+
+void Call::queue() {
+  if (!is_ordered_ || uses_.empty()) [[likely]] return;
+  const char* name = std::strncmp(name_, "aten::", 6) ? name_ : name_ + 6;
+  queue_work(name, current_stream(device().index()), std::exchange(uses_, {}));
 }
 
 void Call::to_device(at::ArrayRef<Tensor*> results) {
   for (Tensor* result : results)
-    if (result->defined() && result->is_cpu()) to_device(*result, results);
+    if (result->defined() && result->is_cpu() && to_device(*result, results)) use(*result, true);
+  queue();
 }
 
-void Call::to_device(Tensor& host, at::ArrayRef<Tensor*> results) {
+bool Call::to_device(Tensor& host, at::ArrayRef<Tensor*> results) {
   TORCH_CHECK_NOT_IMPLEMENTED(host.layout() != c10::kMkldnn, "Could not run '", name_, "' with arguments from the '",
                               c10::DeviceTypeName(settings().type, true), "' backend: its result is the CPU's own.");
   for (Pair& pair : pairs_)
     if (pair.device && pair.host.is_same(host)) {
       host = tensor_of(pair.device);
-      return;
+      return false;
     }
+  if (is_ordered_ && host.has_storage() && of_host(host.storage().unsafeGetStorageImpl())) {
+    take_over(host, results);
+    return false;
+  }
   if (host.layout() != c10::kStrided) host = sparse_to_device(host, device());
   else if (!take_over(host, results)) host = software::to_device(host, device());
+  return true;
 }
 
 // The result's memory is already the device's and unshared: neither a copy nor a new tensor is needed.

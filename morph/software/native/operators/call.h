@@ -8,6 +8,7 @@
 #include "memory/memory.h"
 #include "operators/traits.h"
 #include "operators/views.h"
+#include "device/order.h"
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -50,6 +51,12 @@ class Call {
   void consider(c10::Device wanted) {
     if (wanted.type() == settings().type) choose(wanted.has_index() ? wanted : software::device(current_device()));
   }
+  // Of an operator on lists that changes the first of them, as its name's end says.
+  void consider_list(const at::Tensor* first) {
+    if (is_ordered_ && writes_list && !written_list_) written_list_ = first;
+  }
+  bool is_written(const at::Tensor* list) const { return list && list == written_list_; }
+  bool writes_list = false;
   // Of the arguments together: refuses what CUDA has no kernel for, and waits where CUDA's does.
   void considered() const {
     if (noted_ != at::ScalarType::Undefined) refuse_noted();
@@ -72,7 +79,7 @@ class Call {
 
   // The tensor must live as long as the call.
   at::Tensor& to_host(const at::Tensor& tensor, bool written = false);
-  at::Tensor element_to_host(const at::Tensor& tensor);  // for elements of a list, which are not cached
+  at::Tensor element_to_host(const at::Tensor& tensor, bool written = false);  // of a list, whose views are not cached
   bool sparse() const { return sparse_; }
 
   // The CPU's kernel may have resized its output.
@@ -100,15 +107,22 @@ class Call {
   void refuse_noted() const;
   void wait() const;
   void tell_profiler() const;
+  void use(const at::Tensor& tensor, bool written) {
+    if (is_ordered_) [[unlikely]] add_uses(uses_, tensor, written);
+  }
+  void queue();
   void refuse_generator() const;  // of the device, in a call without tensors of the device
   [[noreturn]] void mixed(c10::Device other) const;
   bool take_over(at::Tensor& host, at::ArrayRef<at::Tensor*> results);
-  void to_device(at::Tensor& host, at::ArrayRef<at::Tensor*> results);
+  bool to_device(at::Tensor& host, at::ArrayRef<at::Tensor*> results);  // whether it is no argument's memory
 
   const char* name_;
   const Traits& traits_;
   const bool reads_;
   const int64_t began_ = is_profiled() ? trace_time() : 0;
+  const bool is_ordered_ = is_order_watched();
+  Uses uses_;
+  const at::Tensor* written_list_ = nullptr;
   Views& views_ = Views::of_this_thread();
   bool sparse_ = false, empty_ = false, mixed_types_ = false;
   at::ScalarType noted_ = at::ScalarType::Undefined, seen_ = at::ScalarType::Undefined;

@@ -11,6 +11,7 @@ void consider(Call& call, const optional<Tensor>& tensor) {
 }
 
 void consider(Call& call, at::TensorList tensors) {
+  call.consider_list(tensors.data());
   for (const Tensor& tensor : tensors) call.consider(tensor);
 }
 
@@ -29,7 +30,8 @@ optional<Tensor> to_host(Call& call, const optional<Tensor>& tensor) {
 HostViews to_host(Call& call, at::TensorList tensors) {
   HostViews all;
   all.reserve(tensors.size());
-  for (const Tensor& tensor : tensors) all.push_back(call.element_to_host(tensor));
+  bool written = call.is_written(tensors.data());
+  for (const Tensor& tensor : tensors) all.push_back(call.element_to_host(tensor, written));
   return all;
 }
 

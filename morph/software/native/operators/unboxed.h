@@ -145,6 +145,7 @@ class Unboxed<Result(Arguments...)> final : public c10::OperatorKernel {
     if (traits_.widened && (widens(traits_, arguments) || ...))
       return redispatch_(c10::DispatchKeySet(WIDENING), arguments...);
     Call call(name_, traits_, sizeof...(Arguments), reads);
+    call.writes_list = std::is_void_v<Result>;
     auto function = [this](auto&&... views) {
       constexpr auto keys = c10::DispatchKeySet(c10::DispatchKey::CPU);
       if constexpr (writes) static_cast<void>(redispatch_(keys, views...));

@@ -1,0 +1,18 @@
+// The line of the program that runs now.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace software {
+
+struct Line {
+  const void* code = nullptr;  // of Python's; null: unknown
+  int number = 0;
+};
+
+void set_foreign(std::vector<std::string> prefixes);  // of files whose lines are passed over
+Line current_line();
+std::string text_of(const Line& line);  // "train.py:12"
+
+}  // namespace software

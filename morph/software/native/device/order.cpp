@@ -1,0 +1,243 @@
+// See order.h.
+#include "device/order.h"
+
+#include "device/captures.h"
+#include "device/errors.h"
+#include "memory/held.h"
+#include "device/last_uses.h"
+
+#include <mutex>
+#include <set>
+
+namespace software {
+namespace {
+
+constexpr char kMissingWait[] = "CUDA error: a stream does not wait for another (found by MORPH_SANITIZE=sync)\n  ";
+
+struct Order {
+  std::mutex mutex;
+  std::vector<c10::Stream> streams;  // by their place
+  std::vector<Moment> moments;       // after the work of each stream so far
+  Moment host;                       // what the host has waited for
+  LastUses uses;
+};
+Order& order = *new Order;
+
+using Lock = std::lock_guard<std::mutex>;
+
+void join(Moment& moment, const Moment& other) {
+  if (moment.size() < other.size()) moment.resize(other.size());
+  for (size_t i = 0; i < other.size(); i++) moment[i] = std::max(moment[i], other[i]);
+}
+
+size_t place_of(c10::Stream stream) {
+  for (size_t i = 0; i < order.streams.size(); i++)
+    if (order.streams[i] == stream) return i;
+  order.streams.push_back(stream);
+  order.moments.emplace_back();
+  return order.streams.size() - 1;
+}
+
+// Work on CUDA's default stream and on those that a program makes by the runtime waits for each other. Streams of torch
+// do not take part: they are made with cudaStreamNonBlocking.
+bool waits_for_default(c10::Stream one, c10::Stream other) {
+  if (one.device() != other.device()) return false;
+  return (one.id() == 0 && is_made(other.id())) || (is_made(one.id()) && other.id() == 0);
+}
+
+uint64_t& count_of(size_t place) {
+  Moment& moment = order.moments[place];
+  if (moment.size() <= place) moment.resize(place + 1);
+  return moment[place];
+}
+
+Queued begin(const char* name, c10::Stream stream, Line line) {
+  size_t place = place_of(stream);
+  join(order.moments[place], order.host);
+  for (size_t i = 0; i < order.streams.size(); i++)
+    if (waits_for_default(stream, order.streams[i])) join(order.moments[place], order.moments[i]);
+  return {name, place, ++count_of(place), line};
+}
+
+void host_waits(const Moment& moment) {
+  join(order.host, moment);
+  let_go_of_past(order.host);
+}
+
+[[noreturn]] void refuse_conflict(const Conflict& earlier, const Queued& work, const Use& use) {
+  std::string one = stream_name(earlier.work.stream), other = stream_name(work.stream);
+  std::string way_out = earlier.is_reused
+                            ? "freed meanwhile: Tensor.record_stream keeps memory that " + one + " still uses"
+                            : "and nothing makes " + other + " wait for " + one + ": Stream.wait_stream or an event does";
+  TORCH_CHECK(false, kMissingWait, text_of(earlier.work.line), ": ", earlier.work.name, " on ", one,
+              earlier.writes ? " writes " : " reads ", "memory\n  ", text_of(work.line), ": ", work.name, " on ", other,
+              use.writes ? " writes " : " reads ", use.bytes, " bytes of it\n  ", way_out);
+}
+
+void take_in(const Uses& uses, const Queued& work) {
+  Moment& now = order.moments[work.stream];
+  for (const Use& use : uses)
+    if (auto earlier = order.uses.add(use, work, now)) {
+      join(now, order.moments[earlier->work.stream]);  // told once
+      refuse_conflict(*earlier, work, use);
+    }
+}
+
+bool is_between_host_and_device(const at::Tensor& source, const at::Tensor& target) {
+  return source.is_cpu() != target.is_cpu();
+}
+
+Use bytes_on_host(const at::Tensor& tensor, bool writes) {
+  int64_t last = 0;
+  for (int64_t i = 0; i < tensor.dim(); i++) last += (tensor.size(i) - 1) * tensor.stride(i);
+  auto* start = static_cast<const char*>(tensor.storage().data());
+  start += tensor.storage_offset() * int64_t(tensor.element_size());
+  return {start, tensor.numel() ? size_t(last + 1) * tensor.element_size() : 0, writes};
+}
+
+Uses uses_of(const TensorVector& read, const TensorVector& written) {
+  Uses uses;
+  for (const at::Tensor& each : read) add_uses(uses, each, false);
+  for (const at::Tensor& each : written) add_uses(uses, each, true);
+  return uses;
+}
+
+const char* kept(const std::string& name) {
+  static auto& names = *new std::set<std::string>;
+  Lock lock(order.mutex);
+  return names.insert(name).first->c_str();
+}
+
+// Of a process group; torch numbers its own streams otherwise.
+constexpr c10::StreamId kFirstOfGroups = c10::StreamId(1) << 40;
+
+// A copy runs on its source's stream. Between devices both streams wait for each other.
+c10::Stream stream_of_copy(const at::Tensor& source, const at::Tensor& target) {
+  return current_stream((source.is_cpu() ? target : source).device().index());
+}
+
+}  // namespace
+
+bool is_over(const Queued& work, size_t stream, const Moment& now) {
+  return work.stream == stream || (work.stream < now.size() && now[work.stream] >= work.count);
+}
+
+void watch_order(std::vector<std::string> foreign) {
+  set_foreign(std::move(foreign));
+  order_watched = true;
+}
+
+Queued queue_work(const char* name, c10::Stream stream, const Uses& uses) {
+  if (is_capturing(stream)) return {};
+  Line line = current_line();
+  Lock lock(order.mutex);
+  Queued work = begin(name, stream, line);
+  take_in(uses, work);
+  return work;
+}
+
+void prepare_copy(const at::Tensor& source, const at::Tensor& target) {
+  if (!is_between_host_and_device(source, target)) return;
+  Use use = bytes_on_host(source.is_cpu() ? source : target, target.is_cpu());
+  c10::Stream stream = stream_of_copy(source, target);
+  if (auto other = holder(use.start, use.bytes)) {
+    Lock lock(order.mutex);
+    size_t place = place_of(stream);
+    join(order.moments[place], order.host);
+    const Moment& now = order.moments[place];
+    TORCH_CHECK(is_over(*other, place, now), kMissingWait,
+                text_of(other->line), ": ", other->name, " on ", stream_name(other->stream),
+                " uses pinned memory that copy_ on ", stream_name(place), " uses");
+  }
+  let_go(use.start, use.bytes);
+}
+
+void queue_copy(const at::Tensor& source, const at::Tensor& target, bool blocks) {
+  Uses uses;
+  if (!source.is_cpu()) add_uses(uses, source, false);
+  if (!target.is_cpu()) add_uses(uses, target, true);
+  c10::Stream stream = stream_of_copy(source, target);
+  if (source.device() != target.device() && !source.is_cpu() && !target.is_cpu()) {
+    c10::Stream other = current_stream(target.device().index());
+    come_after(stream, *moment_on(other));
+    queue_work("copy_", stream, uses);
+    return come_after(other, *moment_on(stream));
+  }
+  Queued work = queue_work("copy_", stream, uses);
+  if (!is_between_host_and_device(source, target) || is_capturing(stream)) return;
+  Use use = bytes_on_host(source.is_cpu() ? source : target, target.is_cpu());
+  // cudaMemcpyAsync waits by itself for a copy to memory that is not pinned
+  bool is_awaited = blocks || (target.is_cpu() && !is_pinned(use.start));
+  if (is_awaited) wait_for_work_of(stream);
+  else hold(use.start, use.bytes, use.writes, work);
+}
+
+std::shared_ptr<const Moment> queue_collective(const std::string& name, int64_t group, const TensorVector& read,
+                                               const TensorVector& written) {
+  const TensorVector& some = read.empty() ? written : read;
+  if (some.empty() || some[0].is_cpu()) return nullptr;
+  c10::Stream current = current_stream(some[0].device().index());
+  c10::Stream own(c10::Stream::UNSAFE, current.device(), kFirstOfGroups + group);
+  come_after(own, *moment_on(current));
+  queue_work(kept(name), own, uses_of(read, written));
+  return moment_on(own);
+}
+
+void queue_kernel(const std::string& name, const TensorVector& read, const TensorVector& written) {
+  queue_work(kept(name), current_stream(current_device()), uses_of(read, written));
+}
+
+void await_collective(const Moment& moment, c10::DeviceIndex index, bool by_host) {
+  by_host ? wait_for(moment) : come_after(current_stream(index), moment);
+}
+
+std::shared_ptr<const Moment> moment_on(c10::Stream stream) {
+  Lock lock(order.mutex);
+  size_t place = place_of(stream);
+  join(order.moments[place], order.host);
+  return std::make_shared<const Moment>(order.moments[place]);
+}
+
+void come_after(c10::Stream stream, const Moment& moment) {
+  Lock lock(order.mutex);
+  join(order.moments[place_of(stream)], moment);
+}
+
+void wait_for(const Moment& moment) {
+  Lock lock(order.mutex);
+  host_waits(moment);
+}
+
+void wait_for_work_of(c10::Stream stream) {
+  Lock lock(order.mutex);
+  host_waits(order.moments[place_of(stream)]);
+}
+
+void wait_for_work_of(c10::DeviceIndex index) {
+  Lock lock(order.mutex);
+  for (size_t i = 0; i < order.streams.size(); i++)
+    if (order.streams[i].device_index() == index) join(order.host, order.moments[i]);
+  host_waits({});
+}
+
+void give_memory(const void* start, size_t bytes) {
+  Lock lock(order.mutex);
+  auto* first = static_cast<const char*>(start);
+  order.uses.give(first, first + bytes);
+}
+
+void forget_memory(const void* start, size_t bytes) {
+  Lock lock(order.mutex);
+  auto* first = static_cast<const char*>(start);
+  order.uses.forget(first, first + bytes);
+}
+
+std::string stream_name(size_t place) {
+  c10::Stream stream = order.streams[place];
+  std::string device = c10::str("cuda:", int(stream.device_index()));
+  if (stream.id() == 0) return "the default stream of " + device;
+  bool is_groups = stream.id() >= kFirstOfGroups;
+  return c10::str("stream ", is_groups ? "of process group " : "", stream.id() - is_groups * kFirstOfGroups, " of ", device);
+}
+
+}  // namespace software
