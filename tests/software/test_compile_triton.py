@@ -125,7 +125,23 @@ def test_shapes_may_change_and_memory_is_the_devices():
 
 
 @pytest.mark.usefixtures("on_device")
-def test_a_product_on_another_device_without_graphs_of_launches():
+def test_graphs_of_launches():
+    from torch._inductor.cudagraph_trees import get_manager
+
+    weight = random(16, 8)
+    step = compiled(lambda x: (F.gelu(x @ weight).sum(0), F.dropout(x, 0.5)), mode="reduce-overhead")
+    dropped = []
+    for _ in range(5):
+        x = random(32, 16)
+        result, zeros = step(x)
+        torch.testing.assert_close(result, F.gelu(x @ weight).sum(0), rtol=1e-4, atol=1e-4)
+        dropped.append((zeros == 0).cpu())
+    assert not torch.equal(dropped[-1], dropped[-2])
+    assert get_manager(0).new_graph_id().id == 1
+
+
+@pytest.mark.usefixtures("on_device")
+def test_a_product_on_another_device():
     left, right = random(30, 40).to("cuda:1"), random(40, 50).to("cuda:1")
     step = compiled(lambda a, b: (a @ b).relu() + a.sum(), mode="reduce-overhead")
     result, code = code_of(step, left, right)

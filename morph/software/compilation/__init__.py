@@ -145,9 +145,6 @@ def _serve(output_code: Any, journal: Journal) -> None:
     def post_compile(self: Any, inputs: Any, first: Any, second: Any) -> Any:
         plan = vars(self).get(PLAN)
         if plan is None:
-            if "cuda" in self.device_types:  # kernels in Triton are not captured
-                is_old = isinstance(first, output_code.BoxedBool)  # before torch 2.8
-                output_code.BoxedBool.disable(first if is_old else second["cudagraphs"])
             return complete(self, inputs, first, second)
         self.current_callable = _around(self.current_callable, plan, tuple(self.mutated_input_idxs))
         with _whole():

@@ -135,7 +135,10 @@ def test_an_unknown_check_is_refused(words, tmp_path):
             ["--rehearse", "npu", "--sanitize"],
             "MORPH_SANITIZE: kernels and memory are checked on the software device, ",
         ),
-        (["--backend", "cpu"], "MORPH_SANITIZE: what is checked must be of memory, race, sync, leak, not 'bounds'"),
+        (
+            ["--backend", "cpu"],
+            "MORPH_SANITIZE: what is checked must be of memory, race, sync, leak, not 'bounds'",
+        ),
     ],
 )
 def test_what_cannot_be_checked_is_refused(options, problem, tmp_path):

@@ -42,4 +42,14 @@ static inline double y1(double x) { return __builtin_y1(x); }
 static inline double jn(int order, double x) { return __builtin_jn(order, x); }
 static inline double yn(int order, double x) { return __builtin_yn(order, x); }
 
+// Modified Bessel functions, which C has not: the power series, whose terms have one sign (DLMF 10.25.2).
+static inline double modified_bessel(int order, double x) {
+  if (__builtin_fabs(x) > 714) return order && x < 0 ? -__builtin_inf() : __builtin_inf();  // more than a double holds
+  double term = order ? x / 2 : 1, sum = term;
+  for (int k = 1; __builtin_fabs(term) > __builtin_fabs(sum) * 1e-17; k++) sum += term *= x * x / (4.0 * k * (k + order));
+  return sum;
+}
+static inline double cyl_bessel_i0(double x) { return modified_bessel(0, x); }
+static inline double cyl_bessel_i1(double x) { return modified_bessel(1, x); }
+
 }  // namespace math

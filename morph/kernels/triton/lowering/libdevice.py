@@ -11,6 +11,7 @@ _OF_C = """
     remainder round sin sinh sqrt tan tanh tgamma trunc
 """.split()
 _OWN = """
+    cyl_bessel_i0 cyl_bessel_i1
     erfcinv erfcx erfinv exp exp10 exp2 j0 j1 normcdf normcdfinv rcbrt rhypot jn norm3d norm4d
     rnorm3d rnorm4d rsqrt saturate sinpi cospi y0 y1 yn
 """.split()

@@ -44,6 +44,19 @@ def test_high_products_of_long_integers(dtype, tmp_path):
     assert found.tolist() == [a * b >> 64 for a, b in zip(numbers, reversed(numbers), strict=True)]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_modified_bessel_functions(dtype, tmp_path):
+    ends = [float("inf"), -float("inf"), float("nan")]
+    x = torch.tensor([0, 1e-30, 0.3, -0.7, 1.5, -2, 9, 20, 25, 40, -55, -80, 600, *ends])
+    x = x.to("cuda", dtype)
+    found = of_each(["libdevice.cyl_bessel_i0(a)", "libdevice.cyl_bessel_i1(a)"], (x, x), tmp_path)
+    special, of_double = torch.special, x.cpu().double()
+    expected = torch.stack([special.i0(of_double), special.i1(of_double)])
+    expected[0, -3:-1] = expected[1, -3] = float("inf")  # torch's own are NaN
+    expected[1, -2] = -float("inf")
+    torch.testing.assert_close(found.cpu(), expected.to(dtype), equal_nan=True)
+
+
 OF_SEVERAL = ("libdevice.norm4d(a, a + 1, a + 2, a + 3)", "libdevice.rnorm4d(a, a + 1, a + 2, a + 3)")
 OF_ORDERS = ("libdevice.scalbn(a, b)", "libdevice.jn(b, a)", "libdevice.yn(b, a)")
 
