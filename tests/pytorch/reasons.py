@@ -48,7 +48,7 @@ def fails_on_a_card(file: str) -> frozenset[str]:
 
 def sibling(name: str) -> str:
     """Return the id of the same test on the CPU."""
-    return re.sub(r"_cuda(?=_|$)", "_cpu", name.replace("CUDA::", "CPU::"))
+    return re.sub(r"_cuda(?=_|$)", "_cpu", name.replace("CUDA::", "CPU::").replace("GPUTest", "CpuTest"))
 
 
 def reason(file: str, failed: Result, siblings: Mapping[str, Result], known: Iterable[Rule]) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Iterable, Mapping
@@ -17,6 +18,13 @@ PYTEST = ["-q", "-p", "tests.pytorch.plugin", "-p", "no:cacheprovider", "--nocon
 PYTEST += ["-p", "no:logging"]  # it formats what a test logs, whose arguments its own handler reads
 PYTEST += ["--max-worker-restart", "1000", "--timeout-method", "thread"]
 DISTRIBUTED = "distributed/"  # the folder of the tests that start processes, each on a device of its own
+# what these look at are the kernels in Triton that inductor generates for a GPU
+IN_TRITON = (
+    "inductor/test_torchinductor.py",
+    "inductor/test_triton_kernels.py",
+    "inductor/test_cuda_repro.py",
+)
+_OF_THE_CPU = re.compile(r"(SweepInputs)?CpuTests?::")  # inductor's, beside those of a GPU in the same file
 ON_SEVERAL = (DISTRIBUTED, "jit/test_cuda.py", "test_cuda_multigpu.py")  # skipped on a single device
 
 
@@ -87,7 +95,8 @@ class Judge:
         ids = self._path(file, "ids")
         if not ids.exists():
             self._pytest(file, ids, "--collect-only")
-        return ids.read_text().splitlines() if ids.exists() else []
+        names = ids.read_text().splitlines() if ids.exists() else []
+        return [name for name in names if self.device == "cpu" or not _OF_THE_CPU.match(name)]
 
     def _pytest(self, file: str, chosen: pathlib.Path, *options: str) -> None:
         morph = ["--morph"] if self.device == "cuda" else []
@@ -106,6 +115,7 @@ class Judge:
         return {
             **os.environ,
             **({"MORPH_DEVICES": "4"} if file.startswith(ON_SEVERAL) else {}),
+            **({"MORPH_INDUCTOR": "triton"} if file in IN_TRITON else {}),
             "MORPH_BACKEND": "cpu",
             "MORPH_PYTORCH_TREE": str(self.tree),
             "MORPH_PYTORCH_RESULTS": str(self._path(file, "jsonl")),

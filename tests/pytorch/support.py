@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import pathlib
@@ -37,3 +38,6 @@ GONE = "torch._custom_op.functional"
 if not importlib.util.find_spec(GONE):
     sys.modules[GONE] = types.ModuleType(GONE)
     vars(sys.modules[GONE])["register_functional_op"] = None
+if pathlib.Path(os.environ.get("MORPH_PYTORCH_CHOSEN", "")).name.startswith("inductor."):
+    compile_fx = importlib.import_module("torch._inductor.compile_fx")
+    vars(compile_fx).setdefault("complex_memory_overlap", None)

@@ -184,6 +184,18 @@ def test_fused_optimizers_scale_gradients():
     assert_close(trained("cuda", foreach=True), expected)
 
 
+@pytest.mark.parametrize("rate", [torch.tensor(0.1), torch.tensor([0.1])])
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD])
+def test_fused_optimizers_take_a_rate_of_the_host(kind, rate):
+    def stepped(lr):
+        weight = torch.ones(4, device=CUDA, requires_grad=True)
+        weight.grad = torch.arange(4.0, device=CUDA)
+        kind([weight], lr=lr, fused=True).step()
+        return weight.detach()
+
+    assert_close(stepped(rate), stepped(0.1))
+
+
 @pytest.mark.parametrize("name", ["_triton_scaled_dot_attention", "miopen_batch_norm"])
 def test_what_has_no_software_kernel_is_refused_by_name(name):
     operator = getattr(torch.ops.aten, name).default

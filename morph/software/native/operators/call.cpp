@@ -203,7 +203,8 @@ Call::Pair* Call::of_device(const c10::StorageImpl* storage) {
 }
 
 void Call::refuse_unless_scalar(const Tensor& tensor, bool written) const {
-  bool is_number = tensor.dim() == 0 && !written && !traits_.refuses_host_numbers;
+  bool is_one = tensor.dim() == 0 || (tensor.numel() == 1 && traits_.takes_host_element);
+  bool is_number = is_one && !written && !traits_.refuses_host_numbers;
   if (tensor.device().type() != c10::kCPU || is_number || traits_.takes_host_tensors) return;
   refuse_generator();
   mixed(tensor.device());

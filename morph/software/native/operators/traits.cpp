@@ -37,6 +37,10 @@ constexpr const char* WITH_HOST_TENSORS[] = {
     "aten::_pack_padded_sequence_backward", "aten::_ctc_loss", "aten::_ctc_loss_backward",
     "aten::_copy_from_and_resize", "aten::segment_reduce", "aten::_segment_reduce_backward"};
 
+// They read it by item() (aten/src/ATen/native/cuda/FusedAdamKernel.cu).
+constexpr const char* WITH_HOST_ELEMENT[] = {"aten::_fused_adam_", "aten::_fused_adamw_", "aten::_fused_sgd_",
+                                             "aten::_fused_adagrad_"};
+
 // The wrapper for CUDA compares the devices of all tensors (native_functions.yaml has no `device_check: NoCheck`), and the
 // CPU's kernel takes one without dimensions. Their variants in place too.
 constexpr const char* WITHOUT_HOST_NUMBERS[] = {
@@ -195,6 +199,7 @@ constexpr Unordered UNORDERED[] = {
 Table* made() {
   auto* table = new Table();
   for (const char* name : WITH_HOST_TENSORS) (*table)[name].takes_host_tensors = true;
+  for (const char* name : WITH_HOST_ELEMENT) (*table)[name].takes_host_element = true;
   for (const char* name : WAITING) (*table)[name].waits = true;
   for (const char* name : WITH_WORKSPACE) (*table)[name].has_workspace = true;
   for (const char* suffix : {"", "_"})

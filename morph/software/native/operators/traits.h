@@ -10,6 +10,7 @@ namespace software {
 struct Traits {
   bool takes_host_tensors = false;  // beside device tensors, as on real devices: indices and lengths
   bool refuses_host_numbers = false;  // beside device tensors: on CUDA most operators take tensors without dimensions
+  bool takes_host_element = false;    // a tensor of one element and any shape: a learning rate
   bool is_missing = false;          // CUDA has no such operator
   bool waits = false;               // the host reads what the device computed, a result's size for instance
   bool multiplies = false;          // by cuBLAS, which needs a handle
