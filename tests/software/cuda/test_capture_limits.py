@@ -130,6 +130,7 @@ def joined_by(way: str, side: torch.cuda.Stream) -> None:
 @pytest.mark.parametrize("way", ["torch.cuda.Event", "torch.Event", "torch.Stream"])
 def test_work_of_a_stream_is_captured_once_it_has_joined(way: str) -> None:
     side, counter = torch.cuda.Stream(), torch.zeros(1, device="cuda")
+    torch.cuda.synchronize()
 
     def work() -> tuple[torch.Tensor, torch.Tensor]:
         with torch.cuda.stream(side):
@@ -144,6 +145,7 @@ def test_work_of_a_stream_is_captured_once_it_has_joined(way: str) -> None:
         return at_once, captured
 
     graph, (at_once, captured_later) = captured(work, capture_error_mode="relaxed")  # it allocates memory
+    torch.cuda.synchronize()
     assert (counter.item(), at_once.item()) == (1, 10)
     graph.replay()
     graph.replay()

@@ -152,6 +152,7 @@ def test_lists_of_like_tensors_are_one_kernel() -> None:
 def test_a_backward_thread_and_streams(tmp_path: pathlib.Path) -> None:
     weight = torch.ones(8, 8, device="cuda", requires_grad=True)
     stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
 
     def step() -> None:
         with torch.cuda.stream(stream):

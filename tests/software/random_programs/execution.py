@@ -23,7 +23,10 @@ def _new(sizes: Sequence[int], start: int, dtype: str, space: str, pinned: bool)
 
 def _to(x: Tensor, space: str | None, dtype: str | None, copy: bool, non_blocking: bool) -> Tensor:
     device, kind = space and torch.device(space), dtype and getattr(torch, dtype)
-    return x.to(device=device, dtype=kind, copy=copy, non_blocking=non_blocking)
+    moved = x.to(device=device, dtype=kind, copy=copy, non_blocking=non_blocking)
+    for each in range(torch.cuda.device_count()):
+        torch.cuda.synchronize(each)
+    return moved
 
 
 def _cuda(x: Tensor, index: int | None, current: int) -> Tensor:
