@@ -171,6 +171,11 @@ def test_a_part_that_is_outside_is_refused() -> None:
         torch.narrow_copy(ones(2, 2), 3, 0, 0)
 
 
+def test_a_copy_of_a_part_has_no_kernel_for_out() -> None:
+    with pytest.raises(NotImplementedError, match=r"Could not run 'aten::narrow_copy.out'.*'CUDA' backend"):
+        torch.narrow_copy(ones(2, 2), 0, 0, 1, out=ones(1, 2))
+
+
 @ignoring_deprecation  # torch calls complex halves experimental
 def test_transforms_of_halves_take_powers_of_two() -> None:
     assert torch.fft.fft(ones(8, dtype=torch.half)).tolist() == [8] + [0] * 7

@@ -68,7 +68,8 @@ constexpr const char* WITH_WORKSPACE[] = {"aten::_convolution", "aten::convoluti
 // The operators that a torch for CUDA registers for the CPU only, and that programs call (2.7.1 to 2.15.0).
 constexpr const char* MISSING[] = {"aten::histogram", "aten::_histogramdd_bin_edges",
                                    "aten::_histogramdd_from_bin_cts", "aten::_histogramdd_from_bin_tensors",
-                                   "aten::_spdiags", "aten::_add_relu", "aten::_add_relu_"};
+                                   "aten::_spdiags", "aten::_add_relu", "aten::_add_relu_",
+                                   "aten::narrow_copy"};  // with out=
 
 // The words of an error, which the type's name follows; NO_ENGINE is a whole one.
 struct Refusal {
