@@ -33,8 +33,8 @@ def is_available(tensors: Collection[Tensor]) -> bool:
 
 
 def all_reduce(
-    inputs: Sequence[Tensor],
-    outputs: Sequence[Tensor] | None = None,
+    inputs: Collection[Tensor],
+    outputs: Collection[Tensor] | None = None,
     op: int = 0,
     streams: Any = None,
     comms: Any = None,
@@ -93,20 +93,21 @@ def reduce_scatter(
     _copy(parts, outputs)
 
 
-def _combined(inputs: Sequence[Tensor], op: int) -> Tensor:
+def _combined(inputs: Collection[Tensor], op: int) -> Tensor:
     if op not in _COMBINE:
         raise lacks(f"torch.cuda.nccl's operation {op}", f"only {sorted(_COMBINE)} are emulated")
-    return fold(_COMBINE[op], [tensor.to(inputs[0].device) for tensor in inputs])
+    first = next(iter(inputs))
+    return fold(_COMBINE[op], [tensor.to(first.device) for tensor in inputs])
 
 
-def _copy(sources: Sequence[Tensor], places: Sequence[Tensor]) -> None:
+def _copy(sources: Collection[Tensor], places: Collection[Tensor]) -> None:
     with torch.no_grad():
         for source, place in zip(sources, places, strict=True):
             place.copy_(source.reshape(place.shape))
 
 
 def _refuse_unfit(
-    inputs: Sequence[Tensor], outputs: Sequence[Tensor], gathered: int = 1, scattered: int = 1
+    inputs: Collection[Tensor], outputs: Collection[Tensor], gathered: int = 1, scattered: int = 1
 ) -> None:
     """Refuse what NCCL's caller in torch refuses: tensors that differ, or that lie on one device."""
     for tensors in (inputs, outputs):
@@ -117,12 +118,13 @@ def _refuse_unfit(
     if len(inputs) != len(outputs):
         lengths = f"input of length {len(inputs)} and output of length {len(outputs)}"
         raise RuntimeError(f"inputs and outputs sequences have to be of the same length, but got {lengths}")
+    first = next(iter(inputs))  # a set has no places
     for source, target in zip(inputs, outputs, strict=True):
-        _refuse_unlike(source, inputs[0])
-        _refuse_unlike(target, inputs[0])
+        _refuse_unlike(source, first)
+        _refuse_unlike(target, first)
         if source.get_device() != target.get_device():
             raise RuntimeError("input and output must be on the same device")
-        if source.numel() != inputs[0].numel():
+        if source.numel() != first.numel():
             raise RuntimeError("all inputs must have the same number of elements")
         if target.numel() * scattered != source.numel() * gathered:
             raise RuntimeError("output must be of size input_size * size_multiplier")

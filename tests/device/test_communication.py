@@ -118,6 +118,8 @@ def test_all_reduce_writes_to_outputs_and_leaves_inputs() -> None:
     nccl.all_reduce(tensors, outputs)
     assert [each.item() for each in outputs] == [3.0, 3.0]
     assert [each.item() for each in tensors] == [1.0, 2.0]
+    nccl.all_reduce(set(tensors))
+    assert [each.item() for each in tensors] == [3.0, 3.0]
 
 
 WRONG: dict[str, Callable[[], object]] = {
