@@ -33,7 +33,7 @@ def place(module: Any, facts: Facts, journal: Journal) -> None:
 
 def _use(tools: Toolkit, module: Any, journal: Journal) -> None:
     journal.set_attribute(module, "CUDA_HOME", str(tools.home))
-    if {settings.MEMORY, settings.RACE} & {*settings.sanitizers()}:  # another command: ninja builds anew
+    if {*settings.sanitizers()} - {settings.LEAK}:  # another command: ninja builds anew
         flags = [*module.COMMON_NVCC_FLAGS, f"-D{variables.SANITIZE}"]
         journal.set_attribute(module, "COMMON_NVCC_FLAGS", flags)
     for name in ("load", "load_inline"):

@@ -30,7 +30,7 @@ _ASSEMBLY = ("-include", "morph/lanes.h")
 # reinterpreted vectors are everywhere in kernels; nvcc takes some C++ that g++ only takes so
 _COMPILER = ("-fno-strict-aliasing", "-fpermissive", "-w", "-fPIC", "-ftls-model=global-dynamic")
 
-_CHECKS = {"memory", "race", "all"}  # of MORPH_SANITIZE, those that look at each access
+_CHECKS = {"memory", "race", "sync", "all"}  # of MORPH_SANITIZE, those that look at each access
 # g++ calls a function before each access to memory: native/sanitizer takes the place of libtsan
 _SANITIZED = (
     *(

@@ -4,6 +4,7 @@
 #include "morph/runtime.h"
 
 #include "device.h"
+#include "sanitizer/footprint.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/Allocator.h>
@@ -266,8 +267,12 @@ cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, int index, c
   return cudaMemAdvise(pointer, bytes, cudaMemAdviseSetPreferredLocation, index);
 }
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int priority) {
-  return answered([&] { return *stream = handle_of(device().getNewStream(device().getDevice(), priority)), cudaSuccess; });
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+  return answered([&] {
+    *stream = handle_of(device().getNewStream(device().getDevice(), priority));
+    if (!(flags & cudaStreamNonBlocking)) sanitizer::note_blocking(*stream);
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) { return cudaStreamCreateWithPriority(stream, flags, 0); }
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0); }

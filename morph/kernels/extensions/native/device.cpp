@@ -116,12 +116,12 @@ cudaDeviceProp properties_of(int index) {
   return p;
 }
 
-void* locator() {
+void* address_of(const char* function) {
   Gil gil;
   Object module(PyImport_ImportModule("morph.software.machine"));
   Object machine(module.value ? PyObject_CallMethod(module.value, "started", nullptr) : nullptr);
   Object native(machine.value ? PyObject_GetAttrString(machine.value, "native") : nullptr);
-  Object address(native.value ? PyObject_CallMethod(native.value, "locator", nullptr) : nullptr);
+  Object address(native.value ? PyObject_CallMethod(native.value, function, nullptr) : nullptr);
   TORCH_CHECK(address.value, "the software device is not there");
   return PyLong_AsVoidPtr(address.value);
 }

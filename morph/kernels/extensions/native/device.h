@@ -37,7 +37,7 @@ void refuse_in_capture(cudaStream_t stream);  // a launch that a graph would not
 // These ask torch.cuda.
 cudaDeviceProp properties_of(int device);
 std::pair<size_t, size_t> memory_of(int device);  // free and total bytes
-void* locator();  // the device's function `locate`, of memory/location.h
+void* address_of(const char* function);  // what such a function of the device's module returns: "locator"
 std::string origin_of(const void* allocation);  // the line of Python; empty if that is not known
 
 }  // namespace morph_cuda

@@ -55,8 +55,8 @@ thread_local bool launching = false;
 
 Grid* Grid::of_this_thread() { return current; }
 
-Grid::Grid(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* closure)
-    : grid_(grid), block_(block), shared_(shared), thread_(thread), closure_(closure), cooperative_(cooperative),
+Grid::Grid(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*thread)(void*), void* closure)
+    : grid_(grid), block_(block), shared_(shared), stream_(stream), thread_(thread), closure_(closure), cooperative_(cooperative),
       shuffle_(shuffle()), blocks_(int64_t(grid.x) * grid.y * grid.z),
       checked_(sanitizer::Launch::wanted(__builtin_frame_address(0))) {
   if (shuffle_) order_ = shuffled_blocks(blocks_, shuffle_);
@@ -77,7 +77,7 @@ void Grid::run() {
     for (std::thread& each : further) each.join();
   }
   if (error_) std::rethrow_exception(error_);
-  if (checked_) checked_->end(block_);
+  if (checked_) checked_->end(block_, stream_);
 }
 
 void Grid::run_blocks(int64_t most) {

@@ -34,7 +34,7 @@ void run(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*threa
   TORCH_CHECK(is_valid(grid, block, shared), "CUDA error: invalid configuration argument (<<<(", grid.x, ", ", grid.y, ", ",
               grid.z, "), (", block.x, ", ", block.y, ", ", block.z, "), ", shared, ">>>)");
   refuse_in_capture(stream);
-  Grid(grid, block, shared, thread, closure).run();
+  Grid(grid, block, shared, stream, thread, closure).run();
 }
 
 void* remember(void* kernel, Launcher launcher) {

@@ -17,6 +17,7 @@ constexpr char kMissingWait[] = "CUDA error: a stream does not wait for another 
 struct Order {
   std::mutex mutex;
   std::vector<c10::Stream> streams;  // by their place
+  std::set<Queue> blocking;          // those of torch that were made for a program of the runtime's
   std::vector<Moment> moments;       // after the work of each stream so far
   Moment host;                       // what the host has waited for
   LastUses uses;
@@ -40,9 +41,10 @@ size_t place_of(c10::Stream stream) {
 
 // Work on CUDA's default stream and on those that a program makes by the runtime waits for each other. Streams of torch
 // do not take part: they are made with cudaStreamNonBlocking.
+bool is_blocking(c10::Stream stream) { return is_made(stream.id()) || order.blocking.count(queue(stream)); }
 bool waits_for_default(c10::Stream one, c10::Stream other) {
   if (one.device() != other.device()) return false;
-  return (one.id() == 0 && is_made(other.id())) || (is_made(one.id()) && other.id() == 0);
+  return (one.id() == 0 && is_blocking(other)) || (is_blocking(one) && other.id() == 0);
 }
 
 uint64_t& count_of(size_t place) {
@@ -66,9 +68,8 @@ void host_waits(const Moment& moment) {
 
 [[noreturn]] void refuse_conflict(const Conflict& earlier, const Queued& work, const Use& use) {
   std::string one = stream_name(earlier.work.stream), other = stream_name(work.stream);
-  std::string way_out = earlier.is_reused
-                            ? "freed meanwhile: Tensor.record_stream keeps memory that " + one + " still uses"
-                            : "and nothing makes " + other + " wait for " + one + ": Stream.wait_stream or an event does";
+  std::string way_out = "and nothing makes " + other + " wait for " + one + ": Stream.wait_stream or an event does";
+  if (earlier.is_reused) way_out = "freed meanwhile: Tensor.record_stream keeps memory that " + one + " still uses";
   TORCH_CHECK(false, kMissingWait, text_of(earlier.work.line), ": ", earlier.work.name, " on ", one,
               earlier.writes ? " writes " : " reads ", "memory\n  ", text_of(work.line), ": ", work.name, " on ", other,
               use.writes ? " writes " : " reads ", use.bytes, " bytes of it\n  ", way_out);
@@ -183,6 +184,16 @@ std::shared_ptr<const Moment> queue_collective(const std::string& name, int64_t 
   return moment_on(own);
 }
 
+void note_blocking_stream(intptr_t stream) {
+  Lock lock(order.mutex);
+  order.blocking.emplace(current_device(), stream_of_handle(stream));
+}
+
+void queue_launch(const std::string& name, intptr_t stream, const Uses& uses) {
+  c10::Device where = device(current_device());
+  queue_work(kept(name), c10::Stream(c10::Stream::UNSAFE, where, stream_of_handle(stream)), uses);
+}
+
 void queue_kernel(const std::string& name, const TensorVector& read, const TensorVector& written) {
   queue_work(kept(name), current_stream(current_device()), uses_of(read, written));
 }
@@ -237,7 +248,8 @@ std::string stream_name(size_t place) {
   std::string device = c10::str("cuda:", int(stream.device_index()));
   if (stream.id() == 0) return "the default stream of " + device;
   bool is_groups = stream.id() >= kFirstOfGroups;
-  return c10::str("stream ", is_groups ? "of process group " : "", stream.id() - is_groups * kFirstOfGroups, " of ", device);
+  c10::StreamId number = is_groups ? stream.id() - kFirstOfGroups : stream.id();
+  return c10::str("stream ", is_groups ? "of process group " : "", number, " of ", device);
 }
 
 }  // namespace software

@@ -1,5 +1,5 @@
-// What waits for what, for `--sanitize=sync`: a clock for each stream and for the host, and for each piece of memory who
-// used it last. Kernels run when they are queued, so that a missing wait changes no result; here it is an error.
+// What waits for what, for `--sanitize=sync`: a clock for each stream and for the host, and for each piece of memory
+// who used it last. Kernels run when they are queued, so that a missing wait changes no result; here it is an error.
 #pragma once
 
 #include "device/device.h"
@@ -47,7 +47,10 @@ void prepare_copy(const at::Tensor& source, const at::Tensor& target);  // befor
 using TensorVector = std::vector<at::Tensor>;
 std::shared_ptr<const Moment> queue_collective(const std::string& name, int64_t group, const TensorVector& read,
                                                const TensorVector& written);
-void queue_kernel(const std::string& name, const TensorVector& read, const TensorVector& written);  // on the current stream
+void note_blocking_stream(intptr_t stream);  // it and the default stream wait for each other
+void queue_launch(const std::string& name, intptr_t stream, const Uses& uses);  // by a stream's handle
+// On the current stream.
+void queue_kernel(const std::string& name, const TensorVector& read, const TensorVector& written);
 void await_collective(const Moment& moment, c10::DeviceIndex index, bool by_host);
 
 std::shared_ptr<const Moment> moment_on(c10::Stream stream);  // after all of its work so far

@@ -20,7 +20,7 @@ std::string origin(uintptr_t allocation) {
 }  // namespace
 
 Bounds::Located Bounds::locate(uintptr_t address) {
-  static const auto ask = reinterpret_cast<int64_t (*)(const void*, std::array<uintptr_t, 5>&)>(locator());
+  static const auto ask = reinterpret_cast<int64_t (*)(const void*, std::array<uintptr_t, 5>&)>(address_of("locator"));
   std::array<uintptr_t, 5> range{};
   int64_t device = ask(reinterpret_cast<const void*>(address), range);
   return {range[0], range[1], range[2], range[3], device, bool(range[4])};

@@ -11,6 +11,7 @@ namespace morph_cuda::sanitizer {
 class Bounds {
  public:
   bool has(uintptr_t address, size_t bytes);  // or they are not the device's
+  static bool is_devices(uintptr_t address) { return locate(address).device >= 0; }
   static std::string problem(uintptr_t address);  // with an access that does not lie in one
 
  private:

@@ -44,12 +44,18 @@ std::string race_text(dim3 block, const Race& race) {
 
 }  // namespace
 
+bool is_order_watched() {
+  static const bool sync = asks_for("sync");
+  return sync;
+}
+
 std::unique_ptr<Launch> Launch::wanted(const void* frame) {
-  static const bool memory = asks_for("memory"), race = asks_for("race");
-  if (!memory && !race) return nullptr;
+  static const bool memory = asks_for("memory"), race = asks_for("race"), sync = is_order_watched();
+  if (!memory && !race && !sync) return nullptr;
   auto launch = std::make_unique<Launch>();
   launch->checks_memory_ = memory, launch->frame_ = reinterpret_cast<uintptr_t>(frame);
   if (race) launch->races_ = std::make_unique<Races>();
+  if (sync) launch->footprint_ = std::make_unique<Footprint>();
   return launch;
 }
 
@@ -61,7 +67,8 @@ void Launch::pass_grid() {
 
 bool Launch::has_found() { return races_ && races_->has_found(); }
 
-void Launch::end(dim3 block) {
+void Launch::end(dim3 block, cudaStream_t stream) {
+  if (footprint_) footprint_->queue(stream);
   if (!races_) return;
   std::lock_guard<std::mutex> lock(Races::lock());
   races_->end();
@@ -102,12 +109,16 @@ void Checks::use(const Use& use) {
   if (is_own(use.address)) return;
   if (launch_.checks_memory() && (is_over_dynamic(use) || !bounds_.has(use.address, use.bytes))) fail(use);
   Races* races = launch_.races();
-  if (!races) return;
+  Footprint* footprint = launch_.footprint();
+  if (!races && !footprint) return;
+  bool is_in_shared = is_shared(use.address);
   std::lock_guard<std::mutex> lock(Races::lock());
+  if (footprint && !is_in_shared) footprint->add(use.address, use.bytes, use.writes, use.site);
+  if (!races) return;
   Access by;
   by.block = knowledge_.block(), by.thread = uint16_t(block_.thread());
   by.is_atomic = use.is_atomic, by.site = use.site;
-  races->access(knowledge_, use.address, use.bytes, use.writes, by, is_shared(use.address));
+  races->access(knowledge_, use.address, use.bytes, use.writes, by, is_in_shared);
 }
 
 void Checks::synchronize(const Use& use) {

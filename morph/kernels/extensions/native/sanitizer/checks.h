@@ -3,6 +3,7 @@
 
 #include "../fibres.h"
 #include "bounds.h"
+#include "footprint.h"
 #include "races.h"
 #include "variables.h"
 
@@ -18,6 +19,8 @@ class Block;
 
 namespace morph_cuda::sanitizer {
 
+bool is_order_watched();  // MORPH_SANITIZE=sync
+
 constexpr size_t kZone = 64 << 10;  // bytes after a block's shared memory that belong to nothing
 
 class Launch {
@@ -28,13 +31,15 @@ class Launch {
   bool is_argument(uintptr_t address) const { return address - frame_ < kZone; }  // each thread has its copy
   Races* races() const { return races_.get(); }
   void pass_grid();
+  Footprint* footprint() const { return footprint_.get(); }
   bool has_found();  // the rest of the blocks need not run
-  void end(dim3 block);  // throws what was found, where no thread of it did
+  void end(dim3 block, cudaStream_t stream);  // throws what was found, where no thread of it did
 
  private:
   bool checks_memory_ = false;
   uintptr_t frame_ = 0;
   std::unique_ptr<Races> races_;
+  std::unique_ptr<Footprint> footprint_;
 };
 
 struct Use {

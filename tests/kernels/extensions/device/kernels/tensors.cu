@@ -47,8 +47,9 @@ at::Tensor place(const at::Tensor& like) {
   at::Tensor out = at::empty_like(like);
   int device = -1;
   C10_CUDA_CHECK(cudaGetDevice(&device));
-  fill<<<1, 1>>>(out.data_ptr<int64_t>(), device);
-  fill<<<1, 1>>>(out.data_ptr<int64_t>() + 1, c10::cuda::getCurrentCUDAStream().id());
+  auto stream = c10::cuda::getCurrentCUDAStream();
+  fill<<<1, 1, 0, stream>>>(out.data_ptr<int64_t>(), device);
+  fill<<<1, 1, 0, stream>>>(out.data_ptr<int64_t>() + 1, stream.id());
   return out;
 }
 void check_limit(const at::Tensor&, int64_t threads, int64_t limit) {

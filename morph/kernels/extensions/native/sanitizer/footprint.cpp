@@ -1,0 +1,76 @@
+// See footprint.h.
+#include "footprint.h"
+
+#include "../device.h"
+#include "checks.h"
+#include "sites.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace morph_cuda::sanitizer {
+namespace {
+
+struct Piece {  // what the software device calls a Use (device/order.h)
+  const char* start;
+  size_t bytes;
+  bool writes;
+};
+
+// Appends the bytes whose bits are set; what continues the last piece makes it longer.
+void append(std::vector<Piece>& uses, uintptr_t start, uint64_t bits, bool writes) {
+  while (bits) {
+    int first = __builtin_ctzll(bits);
+    uint64_t from_there = ~(bits >> first);
+    int count = from_there ? __builtin_ctzll(from_there) : 64;
+    count = std::min(count, 64 - first);
+    auto* place = reinterpret_cast<const char*>(start + uintptr_t(first));
+    if (!uses.empty() && uses.back().start + uses.back().bytes == place) uses.back().bytes += size_t(count);
+    else uses.push_back({place, size_t(count), writes});
+    bits = first + count == 64 ? 0 : bits >> (first + count) << (first + count);
+  }
+}
+
+std::string function_at(const void* site) {  // "scale.cu:5 (scale)"
+  std::string source = source_of(site);
+  size_t open = source.rfind(" (");
+  return open == source.npos ? source : source.substr(open + 2, source.size() - open - 3);
+}
+
+}  // namespace
+
+void note_blocking(cudaStream_t stream) {
+  if (!is_order_watched()) return;
+  using Note = void (*)(intptr_t);
+  static const auto note = reinterpret_cast<Note>(address_of("order_of_blocking_streams"));
+  note(reinterpret_cast<intptr_t>(stream));
+}
+
+void Footprint::add(uintptr_t address, size_t bytes, bool writes, const void* site) {
+  site_ = site;
+  for (uintptr_t end = address + bytes; address < end;) {
+    uintptr_t within = address % kLine, count = std::min(end - address, kLine - within);
+    uint64_t bits = (count == kLine ? ~uint64_t(0) : (uint64_t(1) << count) - 1) << within;
+    Line& line = lines_[address / kLine];
+    (writes ? line.written : line.read) |= bits;
+    address += count;
+  }
+}
+
+void Footprint::queue(cudaStream_t stream) const {
+  if (lines_.empty()) return;
+  std::vector<std::pair<uintptr_t, Line>> sorted(lines_.begin(), lines_.end());
+  std::sort(sorted.begin(), sorted.end(), [](auto& one, auto& other) { return one.first < other.first; });
+  std::vector<Piece> read, all;
+  for (auto& [number, line] : sorted) append(read, number * kLine, line.read, false);
+  for (auto& [number, line] : sorted) append(all, number * kLine, line.written, true);
+  all.insert(all.end(), read.begin(), read.end());
+  auto is_hosts = [](const Piece& use) { return !Bounds::is_devices(reinterpret_cast<uintptr_t>(use.start)); };
+  all.erase(std::remove_if(all.begin(), all.end(), is_hosts), all.end());
+  using Queue = void (*)(const std::string&, intptr_t, const std::vector<Piece>&);
+  static const auto queue = reinterpret_cast<Queue>(address_of("order_of_kernels"));
+  queue(function_at(site_), reinterpret_cast<intptr_t>(stream), all);
+}
+
+}  // namespace morph_cuda::sanitizer
