@@ -62,8 +62,8 @@ Clock::time_point idle_at(Stream stream) {
 void watch_waits(Waits waits) { mode = waits; }
 Waits watched_waits() { return mode; }
 bool is_watched() {
-  return is_any_capturing() || is_order_watched() || mode != Waits::kAllowed || anything_sleeps() || is_traced() || is_profiled() ||
-         context_lost.load(std::memory_order_relaxed);
+  return is_any_capturing() || is_order_watched() || mode != Waits::kAllowed || anything_sleeps() || is_traced() ||
+         is_profiled() || context_lost.load(std::memory_order_relaxed);
 }
 
 void wait_for(Stream stream) {

@@ -58,7 +58,7 @@ Queued begin(const char* name, c10::Stream stream, Line line) {
   join(order.moments[place], order.host);
   for (size_t i = 0; i < order.streams.size(); i++)
     if (waits_for_default(stream, order.streams[i])) join(order.moments[place], order.moments[i]);
-  return {name, place, ++count_of(place), line};
+  return {name, place, {stream.device_index(), stream.id()}, ++count_of(place), line};
 }
 
 void host_waits(const Moment& moment) {
@@ -67,7 +67,7 @@ void host_waits(const Moment& moment) {
 }
 
 [[noreturn]] void refuse_conflict(const Conflict& earlier, const Queued& work, const Use& use) {
-  std::string one = stream_name(earlier.work.stream), other = stream_name(work.stream);
+  std::string one = text_of(earlier.work.where), other = text_of(work.where);
   std::string way_out = "and nothing makes " + other + " wait for " + one + ": Stream.wait_stream or an event does";
   if (earlier.is_reused) way_out = "freed meanwhile: Tensor.record_stream keeps memory that " + one + " still uses";
   TORCH_CHECK(false, kMissingWait, text_of(earlier.work.line), ": ", earlier.work.name, " on ", one,
@@ -147,8 +147,8 @@ void prepare_copy(const at::Tensor& source, const at::Tensor& target) {
     join(order.moments[place], order.host);
     const Moment& now = order.moments[place];
     TORCH_CHECK(is_over(*other, place, now), kMissingWait,
-                text_of(other->line), ": ", other->name, " on ", stream_name(other->stream),
-                " uses pinned memory that copy_ on ", stream_name(place), " uses");
+                text_of(other->line), ": ", other->name, " on ", text_of(other->where),
+                " uses pinned memory that copy_ on ", text_of({stream.device_index(), stream.id()}), " uses");
   }
   let_go(use.start, use.bytes);
 }
@@ -243,12 +243,11 @@ void forget_memory(const void* start, size_t bytes) {
   order.uses.forget(first, first + bytes);
 }
 
-std::string stream_name(size_t place) {
-  c10::Stream stream = order.streams[place];
-  std::string device = c10::str("cuda:", int(stream.device_index()));
-  if (stream.id() == 0) return "the default stream of " + device;
-  bool is_groups = stream.id() >= kFirstOfGroups;
-  c10::StreamId number = is_groups ? stream.id() - kFirstOfGroups : stream.id();
+std::string text_of(Where stream) {
+  std::string device = c10::str("cuda:", int(stream.device));
+  if (stream.id == 0) return "the default stream of " + device;
+  bool is_groups = stream.id >= kFirstOfGroups;
+  c10::StreamId number = is_groups ? stream.id - kFirstOfGroups : stream.id;
   return c10::str("stream ", is_groups ? "of process group " : "", number, " of ", device);
 }
 

@@ -26,10 +26,17 @@ struct Use {
 using Uses = std::vector<Use>;
 void add_uses(Uses& all, const at::Tensor& tensor, bool writes);  // of device memory, piece by piece
 
+// A stream: c10's has no default.
+struct Where {
+  c10::DeviceIndex device = 0;
+  c10::StreamId id = 0;
+};
+
 // Which work, and where the program started it.
 struct Queued {
   const char* name;
   size_t stream;   // its place among all
+  Where where;
   uint64_t count;  // of the stream's work
   Line line;
 };
@@ -62,6 +69,6 @@ void wait_for_work_of(c10::DeviceIndex index);
 void give_memory(const void* start, size_t bytes);    // to another owner, in the order of its stream
 void forget_memory(const void* start, size_t bytes);  // all its uses are over
 
-std::string stream_name(size_t place);  // "the default stream of cuda:0"
+std::string text_of(Where stream);  // "the default stream of cuda:0"
 
 }  // namespace software

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <list>
 #include <mutex>
@@ -14,15 +15,15 @@
 namespace software {
 namespace {
 
-constexpr uintptr_t kHeldPage = 4096;
+const uintptr_t page_size = uintptr_t(sysconf(_SC_PAGESIZE));
 
 struct Held {
   const char *start, *end;
   bool written;
   Queued work;
 
-  char* page() const { return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(start) / kHeldPage * kHeldPage); }
-  size_t bytes() const { return (size_t(end - page()) + kHeldPage - 1) / kHeldPage * kHeldPage; }
+  char* page() const { return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(start) / page_size * page_size); }
+  size_t bytes() const { return (size_t(end - page()) + page_size - 1) / page_size * page_size; }
   void protect(int access) const { mprotect(page(), bytes(), access); }
   bool overlaps(const char* from, const char* to) const { return page() < to && from < page() + bytes(); }
 };
@@ -47,7 +48,7 @@ int tell(void*) {
   const Held& held = misused.front();
   std::string text = c10::str(
       "CUDA error: the host does not wait for a copy (found by MORPH_SANITIZE=sync)\n  ", text_of(held.work.line), ": ",
-      held.work.name, " on ", stream_name(held.work.stream), held.written ? " writes " : " reads ",
+      held.work.name, " on ", text_of(held.work.where), held.written ? " writes " : " reads ",
       held.end - held.start, " bytes of pinned memory\n  and the program ", held.written ? "uses" : "changes",
       " them before it has waited for that, by torch.cuda.synchronize() or an event");
   misused.clear();

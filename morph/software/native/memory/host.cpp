@@ -9,13 +9,15 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/llvmMathExtras.h>
 
+#include <unistd.h>
+
 #include <map>
 #include <mutex>
 
 namespace software {
 namespace {
 
-constexpr size_t kHostPage = 4096;
+const size_t host_page = size_t(sysconf(_SC_PAGESIZE));  // on some machines 64 KiB
 
 struct HostBlock {
   size_t size;
@@ -57,7 +59,7 @@ char* from_kept(size_t size) {
 
 char* fresh(size_t size) {
   refuse_if_lost();
-  auto* start = static_cast<char*>(is_order_watched() ? std::aligned_alloc(kHostPage, size)
+  auto* start = static_cast<char*>(is_order_watched() ? std::aligned_alloc(host_page, size)
                                                       : c10::GetDefaultCPUAllocator()->raw_allocate(size));
   figures.allocations.increase(1);
   figures.allocated_bytes.increase(size);
@@ -117,7 +119,7 @@ Stats reported(const PinnedFigures& ours) {
 struct PinnedAllocator final : HostAllocator {
   c10::DataPtr allocate(size_t bytes) override {
     if (bytes == 0) return {nullptr, c10::Device(c10::kCPU)};
-    size_t size = c10::llvm::PowerOf2Ceil(is_order_watched() ? std::max(bytes, kHostPage) : bytes);
+    size_t size = c10::llvm::PowerOf2Ceil(is_order_watched() ? std::max(bytes, host_page) : bytes);
     std::lock_guard<std::mutex> lock(mutex);
     char* start = from_kept(size);
     if (!start) start = fresh(size);
@@ -169,7 +171,7 @@ bool is_in_own_pages(const void* pointer) {
   std::lock_guard<std::mutex> lock(mutex);
   if (!lies_in(taken, pointer)) return false;
   auto [start, block] = *holding(taken, pointer);
-  return reinterpret_cast<uintptr_t>(start) % kHostPage == 0 && block.size >= kHostPage;
+  return reinterpret_cast<uintptr_t>(start) % host_page == 0 && block.size >= host_page;
 }
 
 bool use_pinned(const void* pointer, c10::Stream stream) {
