@@ -24,6 +24,11 @@ extern "C" const char* launch(float* a, int n, cudaStream_t stream) {
   }
   return found.c_str();
 }
+extern "C" cudaStream_t made() {
+  cudaStream_t stream;
+  return cudaStreamCreate(&stream) == cudaSuccess ? stream : nullptr;
+}
+extern "C" int first(const float* a, float* host) { return cudaMemcpy(host, a, 4, cudaMemcpyDeviceToHost); }
 """
 PROGRAM = """
 import ctypes, subprocess, sys, torch
@@ -32,6 +37,9 @@ command = [f"{cpp_extension.CUDA_HOME}/bin/nvcc", "-shared", "increase.cu", "-o"
 subprocess.run(command, check=True)
 launch = ctypes.CDLL("./increase.so").launch
 launch.restype = ctypes.c_char_p
+library = ctypes.CDLL("./increase.so")
+library.made.restype = ctypes.c_void_p
+blocking = torch.cuda.ExternalStream(library.made())
 side, main = torch.cuda.Stream(), torch.cuda.current_stream()
 
 def increase(tensor, stream, begin=0, count=100):
@@ -58,6 +66,13 @@ def right_parts(x):  # the odd and the even ones, and another part
     increase(x, main, begin=200)
     x[300:].zero_()
 
+def right_copy(x):  # it waits for the default stream, and that for the blocking one
+    increase(x, blocking)
+    value = ctypes.c_float()
+    assert library.first(ctypes.c_void_p(x.data_ptr()), ctypes.byref(value)) == 0
+    assert value.value == 2
+    increase(x, side)
+
 def wrong_input(x):
     increase(x, side)
 
@@ -79,7 +94,7 @@ WRONG = {
     "wrong_result": r"increase on stream \d+ of cuda:0 writes memory\|.*: sum on the default stream",
     "wrong_parts": r"increase on stream \d+ .*: increase on the default stream of cuda:0 writes 4 b",
 }
-RIGHT = ("right_input", "right_parts")
+RIGHT = ("right_input", "right_parts", "right_copy")
 
 
 @pytest.fixture(scope="module")
@@ -97,4 +112,4 @@ def test_a_missing_wait_is_found(found, name):
 
 
 def test_nothing_is_said_of_right_ones(found):
-    assert [found[name] for name in RIGHT] == ["", ""]
+    assert [found[name] for name in RIGHT] == ["", "", ""]

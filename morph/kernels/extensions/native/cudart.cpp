@@ -51,6 +51,11 @@ c10::Allocator* memory() { return c10::GetAllocator(c10::DeviceType::CUDA); }
 
 bool is_device(int index) { return index >= 0 && index < device().deviceCount(); }
 
+// As a copy that blocks does. But for MORPH_SANITIZE=sync nothing is left to wait for: work is done when it is queued.
+void await_default_stream() {
+  if (sanitizer::is_order_watched()) device().synchronizeStream(stream_of(nullptr));
+}
+
 cudaError_t copy(void* to, const void* from, size_t bytes) {
   return answered([&] {
     if (bytes && (!to || !from)) return cudaErrorInvalidValue;
@@ -207,6 +212,7 @@ cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t 
 }
 cudaError_t cudaFree(void* pointer) {
   return answered([&] {
+    if (sanitizer::is_order_watched()) device().synchronizeDevice(device().getDevice().index());
     if (pointer) memory()->raw_deallocate(pointer);
     return cudaSuccess;
   });
@@ -240,12 +246,19 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   }
   return cudaSuccess;
 }
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) { return copy(to, from, bytes); }
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
+  await_default_stream();
+  return copy(to, from, bytes);
+}
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t) { return copy(to, from, bytes); }
-cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) { return copy(to, from, bytes); }
+cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
+  await_default_stream();
+  return copy(to, from, bytes);
+}
 cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t) { return copy(to, from, bytes); }
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                          cudaMemcpyKind) {
+  await_default_stream();
   return copy_rows(to, to_pitch, from, from_pitch, width, height);
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,

@@ -53,11 +53,16 @@ uint64_t& count_of(size_t place) {
   return moment[place];
 }
 
+// What CUDA orders by itself.
+void join_default(Moment& moment, c10::Stream stream) {
+  for (size_t i = 0; i < order.streams.size(); i++)
+    if (waits_for_default(stream, order.streams[i])) join(moment, order.moments[i]);
+}
+
 Queued begin(const char* name, c10::Stream stream, Line line) {
   size_t place = place_of(stream);
   join(order.moments[place], order.host);
-  for (size_t i = 0; i < order.streams.size(); i++)
-    if (waits_for_default(stream, order.streams[i])) join(order.moments[place], order.moments[i]);
+  join_default(order.moments[place], stream);
   return {name, place, {stream.device_index(), stream.id()}, ++count_of(place), line};
 }
 
@@ -221,7 +226,9 @@ void wait_for(const Moment& moment) {
 
 void wait_for_work_of(c10::Stream stream) {
   Lock lock(order.mutex);
-  host_waits(order.moments[place_of(stream)]);
+  Moment moment = order.moments[place_of(stream)];
+  join_default(moment, stream);  // a copy that blocks waits for them
+  host_waits(moment);
 }
 
 void wait_for_work_of(c10::DeviceIndex index) {

@@ -19,8 +19,6 @@ class Block;
 
 namespace morph_cuda::sanitizer {
 
-bool is_order_watched();  // MORPH_SANITIZE=sync
-
 constexpr size_t kZone = 64 << 10;  // bytes after a block's shared memory that belong to nothing
 
 class Launch {

@@ -9,6 +9,8 @@
 
 namespace morph_cuda::sanitizer {
 
+bool is_order_watched();  // MORPH_SANITIZE=sync
+
 class Footprint {
  public:
   void add(uintptr_t address, size_t bytes, bool writes, const void* site);
