@@ -118,7 +118,7 @@ def over(gloo: Any, name: str, options: Any) -> Any:
     if _collective is None:
         _collective = machines.library("collective")
         atexit.register(_collective.keep_groups)
-        if started().native.is_order_watched():
+        if machines.is_started() and started().native.is_order_watched():
             _collective.tell_order(*started().native.order_of_collectives())
     return _collective.over(gloo, name, options, _part)
 
