@@ -358,36 +358,32 @@ def doubled(source, target, size, block: tl.constexpr):
     tl.store(target + places, tl.load(source + places, places < size) * 2, places < size)
 
 
-def double(source, target):
-    doubled[(triton.cdiv(SIZE, 1024),)](source, target, SIZE, 1024)
+def doubled_beside(waits_before=True, waits_after=True):
+    """Return ones and their double, by a kernel on another stream."""
+    x, y = ones(), torch.empty(SIZE, device=DEVICE)
+    if waits_before:
+        SIDE.wait_stream(main_stream())
+    with torch.cuda.stream(SIDE):
+        doubled[(triton.cdiv(SIZE, 1024),)](x, y, SIZE, 1024)
+    if waits_after:
+        main_stream().wait_stream(SIDE)
+    return x, y
 
 
 def wrong_input_of_a_triton_kernel():
-    x, y = ones(), torch.empty(SIZE, device=DEVICE)
-    with torch.cuda.stream(SIDE):
-        double(x, y)
+    doubled_beside(waits_before=False)
 
 
 def right_input_of_a_triton_kernel():
-    x, y = ones(), torch.empty(SIZE, device=DEVICE)
-    SIDE.wait_stream(main_stream())
-    with torch.cuda.stream(SIDE):
-        double(x, y)
-    return x.sum()
+    x, _ = doubled_beside(waits_after=False)
+    return x.sum()  # both read
 
 
 def wrong_result_of_a_triton_kernel():
-    x, y = ones(), torch.empty(SIZE, device=DEVICE)
-    SIDE.wait_stream(main_stream())
-    with torch.cuda.stream(SIDE):
-        double(x, y)
+    _, y = doubled_beside(waits_after=False)
     return y.sum()
 
 
 def right_result_of_a_triton_kernel():
-    x, y = ones(), torch.empty(SIZE, device=DEVICE)
-    SIDE.wait_stream(main_stream())
-    with torch.cuda.stream(SIDE):
-        double(x, y)
-    main_stream().wait_stream(SIDE)
+    _, y = doubled_beside()
     return y.sum()
