@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 CHECKS = ("memory", "race", "memory,race")
-OF_STEPS = ("sync", "memory")
+OF_STEPS = ("sync", "memory", "host")
 SOURCE = r"""
 #include <cuda_runtime.h>
 __global__ void add(const float* a, const float* b, float* c, int n) {

@@ -97,11 +97,14 @@ def _on_the_host(name: str) -> Callable[..., Any]:
     """Return a function that computes the operator ``name`` with the CPU's kernel."""
     import torch
 
+    from morph.software.sanitizing import device_access
+
     operator, _, overload = name.partition("::")[2].partition(".")
     found = getattr(getattr(torch.ops.bitsandbytes, operator), overload or "default")
     cpu = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 
     def compute(*arguments: Any, **options: Any) -> Any:
-        return found.redispatch(cpu, *arguments, **options)
+        with device_access():
+            return found.redispatch(cpu, *arguments, **options)
 
     return compute

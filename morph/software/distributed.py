@@ -118,9 +118,16 @@ def over(gloo: Any, name: str, options: Any) -> Any:
     if _collective is None:
         _collective = machines.library("collective")
         atexit.register(_collective.keep_groups)
-        if machines.is_started() and started().native.is_order_watched():
-            _collective.tell_order(*started().native.order_of_collectives())
+        if machines.is_started():
+            _tell_checks(_collective, started().native)
     return _collective.over(gloo, name, options, _part)
+
+
+def _tell_checks(collective: Any, native: Any) -> None:
+    if native.is_order_watched():
+        collective.tell_order(*native.order_of_collectives())
+    if native.hides_memory():
+        collective.tell_hidden(native.usable_address_function())
 
 
 def _part(store: Any, rank: int, size: int, options: Any) -> Any:

@@ -28,6 +28,11 @@ def new_id_of_graph() -> Id:
     return next(_numbers), 0
 
 
+def _usable(address: int) -> int:
+    usable: int = started().native.usable_address(address)
+    return usable
+
+
 class Contents:
     """What the memory in use of a pool holds at this moment.
 
@@ -41,12 +46,12 @@ class Contents:
         own = (each for each in segments if each["device"] == device and each["segment_pool_id"] == pool)
         used = (block for each in own for block in each["blocks"] if block["state"] == "active_allocated")
         places = ((block["address"], block["requested_size"]) for block in used)
-        self._bytes = {address: ctypes.string_at(address, size) for address, size in places}
+        self._bytes = {address: ctypes.string_at(_usable(address), size) for address, size in places}
 
     def put_back(self) -> None:
         """Write it to the same memory again."""
         for address, content in self._bytes.items():
-            ctypes.memmove(address, content, len(content))
+            ctypes.memmove(_usable(address), content, len(content))
 
 
 class MemPool:

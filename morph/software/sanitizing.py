@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -20,6 +22,33 @@ def remember_allocations() -> None:
     histories.record_history("state", "alloc", "python", 1)
 
 
+def hide_memory() -> None:
+    """Keep device memory from the host from now on: an access is an error, which names the memory."""
+    started().native.hide_memory()
+
+
+@contextlib.contextmanager
+def device_access() -> Iterator[None]:
+    """Let code that stands for the device use its memory by the addresses that programs know."""
+    native = started().native
+    native.begin_device_access()
+    try:
+        yield
+    finally:
+        native.end_device_access()
+
+
+def host_access() -> str:
+    """Return the error of the last access of the host to device memory."""
+    access = started().native.last_host_access()
+    place = f"in memory of cuda:{access['device']} that nothing has"
+    if access["is_live"]:
+        line = _line_of(access["frames"] or [])
+        block = f"an allocation of {access['bytes']} bytes on cuda:{access['device']}"
+        place = f"{access['offset']} bytes into {block}" + f", made at {line}" * bool(line)
+    return f"CUDA error: the host uses device memory (found by MORPH_SANITIZE=host)\n  {place}"
+
+
 def watch_order() -> None:
     """Raise from now on where work, or the host, uses memory without a wait for its earlier use."""
     started().native.watch_order([*OTHERS, "<"])
@@ -31,7 +60,10 @@ def origin(address: int) -> str:
     Args:
         address: Where the block starts.
     """
-    frames: list[dict[str, Any]] = started().native.allocation_frames(address) or []
+    return _line_of(started().native.allocation_frames(address) or [])
+
+
+def _line_of(frames: list[dict[str, Any]]) -> str:
     for frame in frames:
         file = frame["filename"]
         if not file.startswith((*OTHERS, "<frozen ")):

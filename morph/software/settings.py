@@ -20,7 +20,7 @@ LEAST_MEMORY = 32 << 20  # room for the allocator's smallest segments
 ROUND = 2 << 20  # the allocator's pages
 ALL = "all"
 PADDING = 512  # bytes after an allocation that the sanitizer keeps empty: as much as sizes are rounded to
-SANITIZERS = MEMORY, RACE, SYNC, LEAK = "memory", "race", "sync", "leak"  # what is looked for
+SANITIZERS = MEMORY, RACE, SYNC, HOST, LEAK = "memory", "race", "sync", "host", "leak"  # what is looked for
 CPP, TRITON = LANGUAGES = "cpp", "triton"  # what inductor generates
 TOOLKIT = "13.0"  # the version of CUDA where torch was built without it
 
@@ -169,7 +169,7 @@ def inductor() -> str:
 
 
 def sanitizers(text: str | None = None, source: str = variables.SANITIZE) -> tuple[str, ...]:
-    """Return what to look for: some of ``"memory"``, ``"race"``, ``"sync"`` and ``"leak"``.
+    """Return what to look for: some of ``"memory"``, ``"race"``, ``"sync"``, ``"host"`` and ``"leak"``.
 
     >>> sanitizers("race")
     ('race',)

@@ -140,19 +140,25 @@ def _quirks(facts: Facts) -> Quirks:
 
 
 def _install(machine: Machine) -> None:
-    wanted = settings.sanitizers() if machine.facts.software else ()
-    if settings.MEMORY in wanted or settings.LEAK in wanted:
-        from morph.software import leaks, sanitizing  # and torch
-
-        sanitizing.remember_allocations()
-        if settings.LEAK in wanted:
-            atexit.register(leaks.report)
-    if settings.SYNC in wanted:
-        from morph.software import sanitizing
-
-        sanitizing.watch_order()
+    if machine.facts.software:
+        _sanitize({*settings.sanitizers()})
     if not machine.quirks.place:
         _add_to_torch(machine)
+
+
+def _sanitize(wanted: set[str]) -> None:
+    if not wanted:
+        return
+    from morph.software import leaks, sanitizing  # and torch
+
+    if wanted & {settings.MEMORY, settings.HOST, settings.LEAK}:
+        sanitizing.remember_allocations()
+    if settings.HOST in wanted:
+        sanitizing.hide_memory()
+    if settings.SYNC in wanted:
+        sanitizing.watch_order()
+    if settings.LEAK in wanted:
+        atexit.register(leaks.report)
 
 
 def _add_to_torch(machine: Machine) -> None:

@@ -42,18 +42,27 @@ _SOURCE = """
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 #include <c10/util/complex.h>
+#include <algorithm>
 #include <exception>
 #include <string>
 {function}
 using Stored = {stored};
 using T = {computed};
-__global__ void each(int64_t n, void** in, void** out, void** numbers) {{
+struct Given {{
+  void* in[{inputs}];
+  void* out[{outputs}];
+  T numbers[{count} + 1];
+}};
+__global__ void each(int64_t n, Given given) {{
   int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= n) return;
   {body}
 }}
 extern "C" const char* launch(int64_t n, void** in, void** out, void** numbers) try {{
-  if (n) each<<<(n + 255) / 256, 256>>>(n, in, out, numbers);
+  Given given;
+  std::copy_n(in, {inputs}, given.in), std::copy_n(out, {outputs}, given.out);
+  {numbers}
+  if (n) each<<<(n + 255) / 256, 256>>>(n, given);
   return nullptr;
 }} catch (const std::exception& error) {{  // ctypes cannot pass it on
   static thread_local std::string message;
@@ -89,16 +98,22 @@ class Kernel(NamedTuple):
         """Return CUDA C++ that calls the function for each element."""
         # any byte but zero is true, as for c10::load
         read, suffix = ("uint8_t", " != 0") if self.stored is torch.bool else ("Stored", "")
-        given = [f"T(static_cast<{read}*>(in[{i}])[i]{suffix})" for i in range(self.inputs)]
-        for i, kind in enumerate(self.numbers):
-            given.append(f"T(*static_cast<{_NUMBERS[kind][0]}*>(numbers[{i}]))")
+        given = [f"T(static_cast<{read}*>(given.in[{i}])[i]{suffix})" for i in range(self.inputs)]
+        given += [f"given.numbers[{i}]" for i in range(len(self.numbers))]
         results = [f"result{i}" for i in range(self.outputs)]
         call = f"{self.name}<T>({', '.join([*given, *(results if self.by_reference else [])])});"
-        kept = [f"static_cast<Stored*>(out[{i}])[i] = Stored({name});" for i, name in enumerate(results)]
+        kept = [
+            f"static_cast<Stored*>(given.out[{i}])[i] = Stored({name});" for i, name in enumerate(results)
+        ]
         declared = f"T {', '.join(results)}; " if self.by_reference else f"T {results[0]} = "
         body = " ".join([declared + call, *kept])
+        numbers = " ".join(
+            f"given.numbers[{i}] = T(*static_cast<{_NUMBERS[kind][0]}*>(numbers[{i}]));"
+            for i, kind in enumerate(self.numbers)
+        )
         types = {"stored": _TYPES[self.stored], "computed": _TYPES[self.computed]}
-        return _SOURCE.format(function=self.code, body=body, **types)
+        counts = {"inputs": self.inputs, "outputs": self.outputs, "count": len(self.numbers)}
+        return _SOURCE.format(function=self.code, body=body, numbers=numbers, **types, **counts)
 
 
 def compile_and_launch(

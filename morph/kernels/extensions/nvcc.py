@@ -30,7 +30,7 @@ _ASSEMBLY = ("-include", "morph/lanes.h")
 # reinterpreted vectors are everywhere in kernels; nvcc takes some C++ that g++ only takes so
 _COMPILER = ("-fno-strict-aliasing", "-fpermissive", "-w", "-fPIC", "-ftls-model=global-dynamic")
 
-_CHECKS = {"memory", "race", "sync", "all"}  # of MORPH_SANITIZE, those that look at each access
+_CHECKS = {"memory", "race", "sync", "host", "all"}  # of MORPH_SANITIZE, those that look at each access
 # g++ calls a function before each access to memory: native/sanitizer takes the place of libtsan
 _SANITIZED = (
     *(
@@ -40,6 +40,7 @@ _SANITIZED = (
     ),
     *("-g1", "-fno-optimize-sibling-calls"),  # who calls tells the line, and the library
 )
+_CHECKED = "-DMORPH_CUDA_CHECKED"
 _NAMED = "__attribute__((noinline))"  # a kernel by its own name in a report
 
 
@@ -97,12 +98,13 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
     if not (options.cuda or source.endswith(".cu")):
         words = [*_includes(), *options.preprocessor, *options.compiler, *_dependencies(options, target)]
         return _call([*_compiler(), *words, "-c", source, "-o", target])
-    status, text = _preprocess(source, target, options, scratch)
+    is_sanitized = not _CHECKS.isdisjoint(os.environ.get("MORPH_SANITIZE", "").split(","))
+    more = (_CHECKED,) if is_sanitized else ()
+    status, text = _preprocess(source, target, options, scratch, *more)
     if status:
         return status
     if assembly.is_in(Source(text)):  # most sources have none, and need not read the header
-        _, text = _preprocess(source, target, options, scratch, *_ASSEMBLY)
-    is_sanitized = not _CHECKS.isdisjoint(os.environ.get("MORPH_SANITIZE", "").split(","))
+        _, text = _preprocess(source, target, options, scratch, *more, *_ASSEMBLY)
     scratch.write_text(translate(text, _NAMED if is_sanitized else ""), errors="surrogateescape")
     if options.step == "preprocess":
         return _hand_over(scratch, options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import ctypes
 import os
 import random
@@ -44,6 +45,8 @@ class Launcher:
             "@" + "".join("P" if type[0] == "*" else FORMATS[type] for type in types)
         )
         self._is_plain = list(self._signature) == types
+        hidden = started().native.hides_memory()
+        self._access = sanitizing.device_access if hidden else contextlib.nullcontext
 
     def __call__(
         self,
@@ -113,7 +116,8 @@ class Launcher:
         if used is not None:
             native.queue_kernel(self._name, *used)
         began = native.begin_kernel()
-        message = function(packed, *grid, torch.get_num_threads(), _order(count), self._frame)
+        with self._access():
+            message = function(packed, *grid, torch.get_num_threads(), _order(count), self._frame)
         if began:  # a profiler records the device
             native.end_kernel(self._name, began)
         if message is not None:

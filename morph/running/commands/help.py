@@ -48,9 +48,10 @@ options:
                    the memory of each of these, such as 8GiB
   --device-profile CARD
                    the card that they stand for, such as h100
-  --sanitize[=memory,race,sync,leak]
+  --sanitize[=memory,race,sync,host,leak]
                    find kernels' accesses outside of their memory, races,
-                   missing waits, and device memory that is left at the end
+                   missing waits, device memory that the host uses, and what
+                   is left at the end
   --report FILE    write every CUDA name that the program uses, where, how often
                    and how it was served, to FILE.html or FILE.json
   -q, --quiet      do not say at start what cuda is; problems are still said

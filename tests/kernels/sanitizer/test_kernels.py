@@ -125,7 +125,7 @@ def test_an_unknown_check_is_refused(words, tmp_path):
     command = [sys.executable, "-m", "morph", *words, "-c", "pass"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "--sanitize: what is checked must be of memory, race, sync, leak, not " in done.stderr
+    assert "--sanitize: what is checked must be of memory, race, sync, host, leak, not " in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_an_unknown_check_is_refused(words, tmp_path):
         ),
         (
             ["--backend", "cpu"],
-            "MORPH_SANITIZE: what is checked must be of memory, race, sync, leak, not 'bounds'",
+            "MORPH_SANITIZE: what is checked must be of memory, race, sync, host, leak, not 'bounds'",
         ),
     ],
 )

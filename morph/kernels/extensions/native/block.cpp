@@ -263,6 +263,12 @@ Deposits* Block::snapshot(const Warp& warp, unsigned lanes) {
   return deposits;
 }
 
+bool Block::is_deposit(uintptr_t address) const {
+  return std::any_of(all_deposits_.begin(), all_deposits_.end(), [&](const std::unique_ptr<Deposits>& each) {
+    return address - reinterpret_cast<uintptr_t>(each.get()) < sizeof *each;
+  });
+}
+
 void Block::has_read(Deposits* deposits) {
   if (!--deposits->readers) free_deposits_.push_back(deposits);
 }

@@ -44,6 +44,7 @@ class Block {
   Votes votes() const { return released_; }
   Deposits* exchange(unsigned mask, const void* mine, size_t bytes);
   void has_read(Deposits* deposits);
+  bool is_deposit(uintptr_t address) const;
   void copy_later(const Copy& copy) { current_->copies.push_back(copy); }
   void end_group_of_copies() { current_->groups.push_back(current_->copies.size()); }
   void wait_for_copies(size_t groups_left);

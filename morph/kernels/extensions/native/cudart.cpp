@@ -59,7 +59,7 @@ void await_default_stream() {
 cudaError_t copy(void* to, const void* from, size_t bytes) {
   return answered([&] {
     if (bytes && (!to || !from)) return cudaErrorInvalidValue;
-    std::memmove(to, from, bytes);
+    std::memmove(usable(to), usable(from), bytes);
     return cudaSuccess;
   });
 }
@@ -67,7 +67,8 @@ cudaError_t copy(void* to, const void* from, size_t bytes) {
 cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height) {
   if (width > to_pitch || width > from_pitch) return remembered(cudaErrorInvalidPitchValue);
   for (size_t row = 0; row < height; row++)
-    std::memmove(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
+    std::memmove(usable(static_cast<char*>(to) + row * to_pitch),
+                 usable(static_cast<const char*>(from) + row * from_pitch), width);
   return cudaSuccess;
 }
 
@@ -205,7 +206,13 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   return answered([&] { return *pointer = bytes ? memory()->raw_allocate(bytes) : nullptr, cudaSuccess; });
 }
 cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) { return cudaMalloc(pointer, bytes); }
-cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned) { return cudaMalloc(pointer, bytes); }
+cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned) {
+  if (!sanitizer::is_memory_hidden()) return cudaMalloc(pointer, bytes);
+  return answered([&] {
+    *pointer = bytes ? memory_functions().take_managed(bytes) : nullptr;
+    return *pointer || !bytes ? cudaSuccess : cudaErrorMemoryAllocation;
+  });
+}
 cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
   *pitch = (width + 511) / 512 * 512;
   return cudaMalloc(pointer, *pitch * height);
@@ -231,8 +238,12 @@ cudaError_t cudaFreeHost(void* pointer) {
     return cudaSuccess;
   });
 }
-cudaError_t cudaHostRegister(void* pointer, size_t, unsigned) { return pointer ? cudaSuccess : remembered(cudaErrorInvalidValue); }
-cudaError_t cudaHostUnregister(void* pointer) { return pointer ? cudaSuccess : remembered(cudaErrorInvalidValue); }
+cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
+  return answered([&] { return cudaError_t(memory_functions().pin(pointer, bytes)); });
+}
+cudaError_t cudaHostUnregister(void* pointer) {
+  return answered([&] { return cudaError_t(memory_functions().unpin(pointer)); });
+}
 cudaError_t cudaHostGetDevicePointer(void** on_device, void* host, unsigned) { return *on_device = host, cudaSuccess; }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   void* given = const_cast<void*>(pointer);
@@ -267,7 +278,7 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
 }
 cudaError_t cudaMemset(void* to, int value, size_t bytes) {
   if (bytes && !to) return remembered(cudaErrorInvalidValue);
-  if (bytes) std::memset(to, value, bytes);
+  if (bytes) std::memset(usable(to), value, bytes);
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) { return cudaMemset(to, value, bytes); }

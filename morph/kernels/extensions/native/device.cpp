@@ -1,6 +1,10 @@
 // The software device, by torch's own interfaces.
 #include "device.h"
 
+#include "sanitizer/checks.h"
+
+#include <ATen/detail/CUDAHooksInterface.h>
+
 #include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <c10/util/Exception.h>
 
@@ -11,6 +15,8 @@
 
 namespace morph_cuda {
 namespace {
+
+c10::Allocator* pinned() { return at::detail::getCUDAHooks().getPinnedMemoryAllocator(); }
 
 class Gil {
  public:
@@ -125,6 +131,31 @@ void* address_of(const char* function) {
   TORCH_CHECK(address.value, "the software device is not there");
   return PyLong_AsVoidPtr(address.value);
 }
+
+const MemoryFunctions& memory_functions() {
+  static const auto* functions = static_cast<const MemoryFunctions*>(address_of("memory_functions"));
+  return *functions;
+}
+
+void begin_device_access() {
+  if (sanitizer::is_memory_hidden()) memory_functions().begin_access();
+}
+void end_device_access() {
+  if (sanitizer::is_memory_hidden()) memory_functions().end_access();
+}
+void* usable_address(const void* pointer) {
+  return sanitizer::is_memory_hidden() ? memory_functions().usable(pointer) : const_cast<void*>(pointer);
+}
+void* take_pinned(size_t bytes) {
+  return sanitizer::is_memory_hidden() ? pinned()->raw_allocate(bytes) : ::operator new(bytes);
+}
+void give_back_pinned(void* pointer) {
+  if (sanitizer::is_memory_hidden()) pinned()->raw_deallocate(pointer);
+  else ::operator delete(pointer);
+}
+
+void* pause_checks() { return std::exchange(sanitizer::active, nullptr); }
+void resume_checks(void* paused) { sanitizer::active = static_cast<sanitizer::Checks*>(paused); }
 
 std::string origin_of(const void* allocation) {
   Gil gil;

@@ -1,6 +1,7 @@
 // What the runtime asks of the software device, by torch's own interfaces alone.
 #pragma once
 
+#include "morph/access.h"
 #include "morph/runtime.h"
 
 #include <c10/core/Stream.h>
@@ -38,6 +39,21 @@ void refuse_in_capture(cudaStream_t stream);  // a launch that a graph would not
 cudaDeviceProp properties_of(int device);
 std::pair<size_t, size_t> memory_of(int device);  // free and total bytes
 void* address_of(const char* function);  // what such a function of the device's module returns: "locator"
+// The software device's own (morph/software/native/memory/hidden.h).
+struct MemoryFunctions {
+  void (*begin_access)();
+  void (*end_access)();
+  bool (*open_hidden)(const void* address);
+  void* (*usable)(const void* pointer);
+  void* (*take_managed)(size_t bytes);
+  int32_t (*pin)(const void* pointer, size_t bytes);
+  int32_t (*unpin)(const void* pointer);
+};
+const MemoryFunctions& memory_functions();
+// With MORPH_SANITIZE=host: where what runs on the host, as a copy, uses device memory.
+template <class T>
+T* usable(T* pointer) { return static_cast<T*>(usable_address(pointer)); }
+
 std::string origin_of(const void* allocation);  // the line of Python; empty if that is not known
 
 }  // namespace morph_cuda

@@ -63,6 +63,7 @@ Grid::Grid(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*thr
 }
 
 void Grid::run() {
+  DeviceAccess access;
   launching = true;
   int64_t grain = std::max<int64_t>(1, kGrain / (int64_t(block_.x) * block_.y * block_.z));
   if (checked_) grain = blocks_;  // one after the other

@@ -14,6 +14,8 @@
   FUNCTION(int, synchronize_device, ())                         \
   FUNCTION(void*, take, (int, size_t))                          \
   FUNCTION(int, give_back, (void*))                             \
+  FUNCTION(void, show, (const void*))                           \
+  FUNCTION(void*, usable, (const void*))                        \
   FUNCTION(int, owner, (const void*))                           \
   FUNCTION(const char*, segment, (const void*, size_t*))        \
   FUNCTION(int, place, (const void*, int*, size_t*))            \

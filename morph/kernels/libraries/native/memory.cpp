@@ -34,6 +34,7 @@ int take(void** pointer, size_t bytes, bool managed) {
   if (!bytes) return 0;
   void* start = machine::take(machine::get_device(), bytes);
   if (!start) return machine::kMemoryAllocation;
+  if (managed) machine::show(start);
   Lock lock(state::all().memory);
   state::all().taken[start] = managed;
   *pointer = start;

@@ -42,7 +42,8 @@ size_t extent(size_t pitch, size_t width, size_t height) {
   return over ? SIZE_MAX : bytes;
 }
 
-void put(char* to, size_t width, unsigned value, size_t count) {
+void put(void* at, size_t width, unsigned value, size_t count) {
+  auto* to = static_cast<char*>(machine::usable(at));
   if (width == 1) std::memset(to, int(value), count);
   else
     for (size_t i = 0; i < count; i++) std::memcpy(to + i * width, &value, width);
@@ -54,7 +55,7 @@ int copy(void* to, const void* from, size_t bytes, int direction, Order order) {
   if (int code = begin(order)) return code;
   if (!bytes) return 0;
   if (int code = checked(to, from, bytes, direction)) return code;
-  std::memmove(to, from, bytes);
+  std::memmove(machine::usable(to), machine::usable(from), bytes);
   return 0;
 }
 
@@ -66,7 +67,7 @@ int copy_rows(Plane to, ConstPlane from, size_t width, size_t height, int direct
   if (!memory::fits(to.start, extent(to.pitch, width, height))) return machine::kInvalidValue;
   if (!memory::fits(from.start, extent(from.pitch, width, height))) return machine::kInvalidValue;
   for (size_t row = 0; row < height; row++)
-    std::memmove(to.start + row * to.pitch, from.start + row * from.pitch, width);
+    std::memmove(machine::usable(to.start + row * to.pitch), machine::usable(from.start + row * from.pitch), width);
   return 0;
 }
 

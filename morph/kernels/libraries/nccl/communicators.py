@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from morph.kernels.libraries.nccl.reductions import Reduction
+from morph.software.machine import started
 
 SENT = 64  # messages that may be on their way to other ranks before a call waits for the oldest
 NO_COLOR = -1
@@ -156,7 +157,8 @@ def view(address: int | None, count: int, dtype: torch.dtype) -> torch.Tensor:
     """Return the memory at an address as a tensor of the host's."""
     if not count:
         return torch.empty(0, dtype=dtype)
-    block = (ctypes.c_char * (count * dtype.itemsize)).from_address(address or 0)
+    usable = started().native.usable_address(address or 0)
+    block = (ctypes.c_char * (count * dtype.itemsize)).from_address(usable)
     return torch.frombuffer(block, dtype=dtype)
 
 

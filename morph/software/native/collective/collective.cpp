@@ -637,6 +637,9 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
     software::order.queue = reinterpret_cast<decltype(software::Order::queue)>(queue);
     software::order.await = reinterpret_cast<decltype(software::Order::await)>(await);
   });
+  module.def("tell_hidden", [](size_t usable) {
+    software::usable_address = reinterpret_cast<decltype(software::usable_address)>(usable);
+  });
   module.def("settle", &software::Pending::settle, py::call_guard<py::gil_scoped_release>());
   module.def("keep_groups", &software::HostBackend::keep_all);
   module.def("serve_xpu", &software::serve_xpu);

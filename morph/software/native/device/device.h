@@ -116,7 +116,8 @@ std::vector<SegmentView> memory_segments();
 void hold_pool(c10::DeviceIndex index, MempoolId_t pool);
 void let_go_of_pool(c10::DeviceIndex index, MempoolId_t pool);
 int holders_of_pool(c10::DeviceIndex index, MempoolId_t pool);
-void* take_outside(c10::DeviceIndex index, size_t bytes);  // beside torch's caches; null where it does not fit
+// Beside torch's caches; null where it does not fit. Torch's: its allocator frees it.
+void* take_outside(c10::DeviceIndex index, size_t bytes, bool torchs = false);
 bool give_back_outside(void* pointer);                     // false if it is not the start of such memory
 std::pair<const char*, size_t> segment_around(const void* pointer);  // start and bytes; null: not device memory
 // The memory file, the segment's offset in it, and the pointer's offset in the segment.

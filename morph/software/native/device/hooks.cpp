@@ -1,6 +1,7 @@
 // Generators, and the hooks by which torch gets them, the device's memory and the current device.
 #include "device/captures.h"
 #include "device/clock.h"
+#include "memory/hidden.h"
 #include "memory/pinned.h"
 
 #include <ATen/Context.h>
@@ -202,7 +203,7 @@ void exchange(const Interface& torchs) {
 void resize_storage(const c10::Storage& storage, size_t bytes) {
   OnDevice on(storage.device().index());
   c10::DataPtr fresh = allocator()->allocate(bytes);
-  if (bytes && storage.data()) std::memcpy(fresh.get(), storage.data(), std::min(bytes, storage.nbytes()));
+  if (bytes && storage.data()) std::memcpy(usable(fresh.get()), usable(storage.data()), std::min(bytes, storage.nbytes()));
   storage.set_data_ptr_noswap(std::move(fresh));
   storage.set_nbytes(bytes);
 }

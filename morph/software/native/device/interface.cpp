@@ -3,6 +3,8 @@
 #include "device/captures.h"
 #include "device/clock.h"
 #include "device/errors.h"
+#include "memory/addresses.h"
+#include "memory/hidden.h"
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -46,6 +48,8 @@ int is_used(int index) { return exists(index) && has_context(c10::DeviceIndex(in
 int synchronize_device() { return code_of([] { guard().synchronizeDevice(current_device()); }); }
 
 void* take(int index, size_t bytes) { return take_outside(c10::DeviceIndex(index), bytes); }
+void show_managed(const void* pointer) { show(*segment_of(pointer)); }
+void* usable_at(const void* pointer) { return usable(pointer); }
 int give_back(void* pointer) { return give_back_outside(pointer) ? 0 : kInvalidValue; }
 int owner(const void* pointer) { return owner_of(pointer); }
 const void* segment(const void* pointer, size_t* bytes) {
@@ -116,6 +120,8 @@ std::map<std::string, size_t> interface() {
           {"synchronize_device", address(&synchronize_device)},
           {"take", address(&take)},
           {"give_back", address(&give_back)},
+          {"show", address(&show_managed)},
+          {"usable", address(&usable_at)},
           {"owner", address(&owner)},
           {"segment", address(&segment)},
           {"place", address(&place)},

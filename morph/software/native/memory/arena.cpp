@@ -2,6 +2,7 @@
 #include "memory/arena.h"
 
 #include "memory/addresses.h"
+#include "memory/hidden.h"
 #include "device/activities.h"
 #include "device/captures.h"
 #include "device/errors.h"
@@ -141,6 +142,7 @@ Block* Arena::grow(size_t size, c10::StreamId stream, MempoolId_t pool) {
   count_segment(*segment, +1);
   note("segment_alloc", start, bytes, stream, pool);
   enter(start, bytes, segment.get());
+  if (hides_memory()) map_hidden(*segment, file());
   Block* block = segment->block_at(start) = make_block(segment.get(), start, bytes);
   segments_.emplace(start, std::move(segment));
   return block;
@@ -193,6 +195,7 @@ void Arena::release(Block* block) {
   count_segment(*segment, -1);
   note("segment_free", segment->start, segment->size, segment->stream, segment->pool);
   stats_.num_device_free++;
+  if (hides_memory()) unmap_hidden(*segment);
   enter(segment->start, segment->size, nullptr);
   munmap(segment->start, segment->size);
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(segment->offset), off_t(segment->size));
@@ -221,6 +224,7 @@ void* Arena::take_outside(size_t bytes, bool torchs) {
   segment->is_uncached = torchs, segment->requested = bytes;
   outside_bytes_ += size;
   enter(start, rounded(size, kGranule), segment.get());
+  if (hides_memory()) map_hidden(*segment, file());
   outside_.emplace(start, std::move(segment));
   return start;
 }
@@ -231,6 +235,7 @@ bool Arena::give_back_outside(Segment* segment) {
   if (found == outside_.end()) return false;
   size_t bytes = rounded(segment->size, kGranule);
   if (is_order_watched()) wait_for_work_of(device_), forget_memory(segment->start, bytes);
+  if (hides_memory()) unmap_hidden(*segment);
   enter(segment->start, bytes, nullptr);
   munmap(segment->start, bytes);
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(segment->offset), off_t(bytes));

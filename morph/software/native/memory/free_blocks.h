@@ -23,6 +23,8 @@ struct Segment {
   std::vector<Block*> blocks = {};  // by their start, in units of which each holds at most one start
   bool is_uncached = false;        // torch's, beside its caches
   size_t requested = 0;            // bytes, of one beside the caches
+  bool is_open = false;            // of hidden memory: it can be used at the address that programs know
+  Segment* opened_before = nullptr;
 
   size_t unit() const { return large ? 1024 * 1024 : 512; }  // large blocks are larger than this
   Block*& block_at(const void* pointer) { return blocks[size_t(static_cast<const char*>(pointer) - start) / unit()]; }

@@ -3,9 +3,9 @@
 
 #include "memory/held.h"
 
+#include "memory/page_faults.h"
 #include "memory/pinned.h"
 
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -31,7 +31,6 @@ struct Held {
 std::mutex held_mutex;
 std::list<Held>& held_now = *new std::list<Held>;
 std::list<Held>& misused = *new std::list<Held>;  // not yet told
-struct sigaction previous;
 
 template <class Which>
 void release(Which which) {
@@ -56,45 +55,11 @@ int tell(void*) {
   return -1;
 }
 
-// The access goes on, and the interpreter raises the error when it has returned.
-bool open_at(const char* address) {
-  std::lock_guard<std::mutex> lock(held_mutex);
-  bool found = false;
-  for (auto it = held_now.begin(); it != held_now.end();) {
-    auto each = it++;
-    if (!each->overlaps(address, address + 1)) continue;
-    each->protect(PROT_READ | PROT_WRITE);
-    bool is_misused = each->start <= address && address < each->end;
-    if (is_misused) Py_AddPendingCall(&tell, nullptr);
-    auto& to = is_misused ? misused : held_now;
-    if (is_misused) to.splice(to.end(), held_now, each);
-    else held_now.erase(each);
-    found = true;
-  }
-  return found;
-}
-
-void handle_fault(int number, siginfo_t* info, void* context) {
-  if (info->si_code > 0 && open_at(static_cast<const char*>(info->si_addr))) return;
-  if (previous.sa_flags & SA_SIGINFO) return previous.sa_sigaction(number, info, context);
-  if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) return previous.sa_handler(number);
-  sigaction(number, &previous, nullptr);  // the instruction faults again
-  if (info->si_code <= 0) raise(number);
-}
-
-void install_handler() {
-  struct sigaction own {};
-  own.sa_sigaction = &handle_fault;
-  own.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  sigaction(SIGSEGV, &own, &previous);
-}
-
 }  // namespace
 
 void hold(const char* start, size_t bytes, bool written, const Queued& work) {
   if (!bytes || !is_in_own_pages(start)) return;
-  static std::once_flag once;
-  std::call_once(once, &install_handler);  // after what enables Python's faulthandler
+  catch_page_faults();
   std::lock_guard<std::mutex> lock(held_mutex);
   held_now.push_back({start, start + bytes, written, work});
   held_now.back().protect(written ? PROT_NONE : PROT_READ);
@@ -109,6 +74,24 @@ void let_go_of_past(const Moment& host) {
   std::lock_guard<std::mutex> lock(held_mutex);
   constexpr size_t kHost = size_t(-1);  // no stream's place
   release([&](const Held& each) { return is_over(each.work, kHost, host); });
+}
+
+// The access goes on, and the interpreter raises the error when it has returned.
+bool open_held(const char* address) {
+  std::lock_guard<std::mutex> lock(held_mutex);
+  bool found = false;
+  for (auto it = held_now.begin(); it != held_now.end();) {
+    auto each = it++;
+    if (!each->overlaps(address, address + 1)) continue;
+    each->protect(PROT_READ | PROT_WRITE);
+    bool is_misused = each->start <= address && address < each->end;
+    if (is_misused) Py_AddPendingCall(&tell, nullptr);
+    auto& to = is_misused ? misused : held_now;
+    if (is_misused) to.splice(to.end(), held_now, each);
+    else held_now.erase(each);
+    found = true;
+  }
+  return found;
 }
 
 std::optional<Queued> holder(const char* start, size_t bytes) {

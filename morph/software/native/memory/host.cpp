@@ -5,6 +5,7 @@
 #include "device/errors.h"
 #include "memory/pinned.h"
 #include "memory/held.h"
+#include "memory/hidden.h"
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/llvmMathExtras.h>
@@ -57,9 +58,12 @@ char* from_kept(size_t size) {
   return nullptr;
 }
 
+// Its pages can be told from those of other memory.
+bool has_own_pages() { return is_order_watched() || hides_memory(); }
+
 char* fresh(size_t size) {
   refuse_if_lost();
-  auto* start = static_cast<char*>(is_order_watched() ? std::aligned_alloc(host_page, size)
+  auto* start = static_cast<char*>(has_own_pages() ? std::aligned_alloc(host_page, size)
                                                       : c10::GetDefaultCPUAllocator()->raw_allocate(size));
   figures.allocations.increase(1);
   figures.allocated_bytes.increase(size);
@@ -119,7 +123,7 @@ Stats reported(const PinnedFigures& ours) {
 struct PinnedAllocator final : HostAllocator {
   c10::DataPtr allocate(size_t bytes) override {
     if (bytes == 0) return {nullptr, c10::Device(c10::kCPU)};
-    size_t size = c10::llvm::PowerOf2Ceil(is_order_watched() ? std::max(bytes, host_page) : bytes);
+    size_t size = c10::llvm::PowerOf2Ceil(has_own_pages() ? std::max(bytes, host_page) : bytes);
     std::lock_guard<std::mutex> lock(mutex);
     char* start = from_kept(size);
     if (!start) start = fresh(size);

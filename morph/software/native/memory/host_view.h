@@ -1,6 +1,8 @@
 // A view of a device tensor as a CPU tensor on the same memory. The device's library and the collectives' use it.
 #pragma once
 
+#include "memory/hidden.h"
+
 #include <ATen/core/Tensor.h>
 #include <c10/core/CPUAllocator.h>
 
@@ -12,12 +14,22 @@ inline c10::Storage host_storage(void* data, size_t bytes) {
 }
 
 inline c10::Storage host_view(const c10::Storage& storage) {
-  return host_storage(storage.mutable_data(), storage.nbytes());
+  return host_storage(usable(storage.mutable_data()), storage.nbytes());
 }
 
 // The memory of a lazy clone stays shared (copy on write): nobody may write to this view.
 inline c10::Storage readable_host_view(const c10::Storage& storage) {
-  return host_storage(const_cast<void*>(storage.data()), storage.nbytes());
+  return host_storage(usable(storage.data()), storage.nbytes());
+}
+
+// Where a tensor's elements are, for what runs on the host: of the device, or of the host.
+template <class T = void>
+const T* elements(const at::Tensor& tensor) {
+  return static_cast<const T*>(usable(tensor.const_data_ptr()));
+}
+template <class T = void>
+T* mutable_elements(const at::Tensor& tensor) {
+  return static_cast<T*>(usable(tensor.mutable_data_ptr()));
 }
 
 inline at::Tensor host_view(const at::Tensor& tensor, c10::Storage storage) {

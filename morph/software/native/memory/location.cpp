@@ -3,6 +3,7 @@
 
 #include "memory/addresses.h"
 #include "memory/free_blocks.h"
+#include "memory/hidden.h"
 
 namespace software {
 namespace {
@@ -17,7 +18,8 @@ const Block* block_around(const Segment& segment, const char* pointer) {
 
 }  // namespace
 
-int64_t locate(const void* pointer, std::array<uintptr_t, 5>& range) {
+int64_t locate(const void* given, std::array<uintptr_t, 5>& range) {
+  const void* pointer = known(const_cast<void*>(given));
   const Segment* segment = segment_of(pointer);
   uintptr_t granule = number(pointer) / kGranule * kGranule;
   if (!segment) return range = {granule, granule + kGranule, 0, 0, 0}, -1;

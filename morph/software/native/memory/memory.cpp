@@ -4,6 +4,7 @@
 #include "memory/checkpoints.h"
 #include "device/trace.h"
 #include "device/clock.h"
+#include "memory/hidden.h"
 #include "memory/memory.h"
 #include "device/order.h"
 
@@ -72,6 +73,7 @@ void* take(DeviceIndex index, size_t bytes) {
 DataPtr allocate_on(size_t bytes, DeviceIndex index, c10::Device seen_as) {
   if (bytes == 0) return {nullptr, nullptr, &free_device_memory, seen_as};
   void* start = take(index, bytes);
+  if (seen_as.is_cpu()) start = usable(start);
   return {start, start, &free_device_memory, seen_as};
 }
 
@@ -82,7 +84,7 @@ struct Allocator final : DeviceAllocator {
     return allocate_on(bytes, index, device(index));
   }
   c10::DeleterFnPtr raw_deleter() const override { return &free_device_memory; }
-  void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
+  void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(usable(to), usable(from), bytes); }
 
   bool initialized() override { return true; }
   void emptyCache(MempoolId_t) override {
@@ -116,7 +118,7 @@ struct RedirectedHostAllocator final : c10::Allocator {
     return allocate_on(bytes, taken_from, c10::Device(c10::kCPU));
   }
   c10::DeleterFnPtr raw_deleter() const override { return &free_either; }
-  void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
+  void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(usable(to), usable(from), bytes); }
 };
 
 }  // namespace
@@ -140,6 +142,7 @@ static Block* used_block(Segment* segment, void* pointer) {
 
 void free_device_memory(void* pointer) {
   if (!pointer) return;
+  pointer = known(pointer);
   Segment* segment = segment_of(pointer);
   if (segment && segment->is_uncached && segment->start == pointer) return free_uncached(segment);
   Block* block = used_block(segment, pointer);
@@ -225,9 +228,9 @@ std::vector<SegmentView> memory_segments() {
   return all;
 }
 
-void* take_outside(DeviceIndex index, size_t bytes) {
+void* take_outside(DeviceIndex index, size_t bytes, bool torchs) {
   open_context(checked(index));
-  return arena(index).take_outside(bytes);
+  return arena(index).take_outside(bytes, torchs);
 }
 
 bool give_back_outside(void* pointer) {

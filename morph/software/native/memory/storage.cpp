@@ -68,11 +68,13 @@ Tensor empty_strided(IntArrayRef size, IntArrayRef stride, optional<at::ScalarTy
 
 const Tensor& resize_(const Tensor& self, IntArrayRef size, optional<at::MemoryFormat> format) {
   OnDevice guard(self.device().index());
+  DeviceAccess access;
   return at::native::resize_(self, size, format);
 }
 
 Tensor& set_storage(Tensor& self, c10::Storage source, int64_t offset, IntArrayRef size, IntArrayRef stride) {
   OnDevice guard(source.device().index());
+  DeviceAccess access;
   return at::native::set_storage_cpu_(self, std::move(source), offset, size, stride);
 }
 
@@ -114,7 +116,7 @@ bool copied_as_bytes(const Tensor& source, const Tensor& target) {
                source.strides() == target.strides() && source.is_neg() == target.is_neg() &&
                source.is_conj() == target.is_conj() && source.numel() <= at::internal::GRAIN_SIZE;
   if (!alike || !source.is_non_overlapping_and_dense() || source.is_quantized()) return false;
-  if (source.numel()) std::memmove(target.mutable_data_ptr(), source.const_data_ptr(), source.nbytes());
+  if (source.numel()) std::memmove(mutable_elements(target), elements(source), source.nbytes());
   return true;
 }
 

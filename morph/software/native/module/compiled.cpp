@@ -24,11 +24,13 @@ using at::Tensor;
 
 void let_go(void* storage) { delete static_cast<c10::Storage*>(storage); }
 
+void* seen_from(c10::Device device, void* memory) { return device.is_cpu() ? usable(memory) : known(memory); }
+
 // Owns the memory, unlike the view of a single operator's call: compiled code may return it, or be its last user.
 c10::Storage lasting_view(const c10::Storage& storage, c10::Device device, c10::Allocator* resizes) {
   return c10::Storage(c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), storage.sym_nbytes(),
-      c10::DataPtr(storage.mutable_data(), new c10::Storage(storage), &let_go, device), resizes, true));
+      c10::DataPtr(seen_from(device, storage.mutable_data()), new c10::Storage(storage), &let_go, device), resizes, true));
 }
 
 // The storage that this one is an owning view of, if it is one.
@@ -93,7 +95,7 @@ class Adoption {
     void* start = memory.release_context();
     c10::Storage owner(c10::make_intrusive<c10::StorageImpl>(
         c10::StorageImpl::use_byte_size_t(), storage.sym_nbytes(),
-        c10::DataPtr(start, start, &free_device_memory, device_), allocator(), true));
+        c10::DataPtr(known(start), known(start), &free_device_memory, device_), allocator(), true));
     memory = c10::DataPtr(start, new c10::Storage(owner), &let_go, c10::Device(c10::kCPU));
     return owner;
   }

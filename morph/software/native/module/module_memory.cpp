@@ -1,6 +1,7 @@
 // Python bindings of the device's memory, and of pinned memory.
 #include "memory/arena.h"
 #include "memory/checkpoints.h"
+#include "memory/hidden.h"
 #include "memory/history.h"
 #include "memory/location.h"
 #include "memory/memory.h"
@@ -144,16 +145,41 @@ py::list memory_traces() {
   return devices;
 }
 
-size_t locator() { return size_t(&locate); }
-
-py::object allocation_frames(size_t address) {
-  Context context = owner_of(pointer(address)) < 0 ? nullptr : context_of(pointer(address));
+py::object frames_of(const Context& context) {
   if (!context) return py::none();
   Rows rows;
   py::dict row;
   rows.add(row, context, true);
   rows.fill();
   return row["frames"];
+}
+
+size_t locator() { return size_t(&locate); }
+
+py::dict last_host_access() {
+  const HostAccess& access = host_access();
+  py::dict row;
+  row["device"] = access.device;
+  row["offset"] = reinterpret_cast<uintptr_t>(access.address) - access.start;
+  row["bytes"] = access.end - access.start;
+  row["is_live"] = access.is_live;
+  row["frames"] = frames_of(access.taken);
+  return row;
+}
+
+void bind_hidden(py::module& module) {
+  module.def("hide_memory", &hide_memory);
+  module.def("last_host_access", &last_host_access);
+  module.def("hides_memory", [] { return hides_memory(); });
+  module.def("usable_address_function", [] { return size_t(usable_address); });
+  module.def("usable_address", [](size_t address) { return size_t(usable(pointer(address))); });
+  module.def("begin_device_access", &begin_device_access);
+  module.def("end_device_access", &end_device_access);
+  module.def("memory_functions", [] { return size_t(&memory_functions()); });
+}
+
+py::object allocation_frames(size_t address) {
+  return frames_of(owner_of(pointer(address)) < 0 ? nullptr : context_of(pointer(address)));
 }
 
 void record(bool state, bool events, int frames, bool of_native_code, size_t entries, std::set<std::string> skipped) {
@@ -212,6 +238,7 @@ void bind_pinned(py::module& module) {
 }  // namespace
 
 void bind_memory(py::module& module) {
+  bind_hidden(module);
   using NoGil = py::call_guard<py::gil_scoped_release>;
   module.def("memory_stats", &memory_stats);
   module.def("empty_cache", [] { allocator()->emptyCache(); }, NoGil());

@@ -22,7 +22,8 @@ void copy_bytes(const Tensor& target, const Tensor& source) {  // of the same si
   if (source.numel() == 0) return;
   int64_t last = 0;
   for (int64_t i = 0; i < source.dim(); i++) last += (source.size(i) - 1) * source.stride(i);
-  std::memcpy(target.mutable_data_ptr(), source.const_data_ptr(), size_t(last + 1) * source.element_size());
+  size_t bytes = size_t(last + 1) * source.element_size();
+  std::memcpy(mutable_elements(target), elements(source), bytes);
 }
 
 bool is_device_memory(const c10::StorageImpl& storage) {
@@ -30,7 +31,12 @@ bool is_device_memory(const c10::StorageImpl& storage) {
 }
 
 void make_device_memory(c10::StorageImpl& storage, c10::Device target) {
-  storage._mutable_data_ptr_no_checks().unsafe_set_device(target);
+  c10::DataPtr& data = storage._mutable_data_ptr_no_checks();
+  if (hides_memory()) {
+    void* start = known(data.release_context());
+    data = c10::DataPtr(start, start, &free_device_memory, target);
+  }
+  data.unsafe_set_device(target);
   storage.set_allocator(allocator());
 }
 
@@ -67,14 +73,14 @@ void move(const Tensor& mine, const Tensor& host) {
 // A lazy clone that is read and then written: the memory of its view is its own from here on.
 void unshare(const Tensor& host, const Tensor& tensor) {
   if (tensor.layout() != c10::kStrided || tensor._is_zerotensor()) return;
-  void* data = tensor.storage().mutable_data();
+  void* data = usable(tensor.storage().mutable_data());
   if (data != host.storage().data()) host.storage().set_data_ptr_noswap({data, c10::Device(c10::kCPU)});
 }
 
 void write_back(const Tensor& mine, const Tensor& host) {
   if (mine.layout() != c10::kStrided) return write_back_sparse(mine, host);
   if (mine.is_conj() != host.is_conj()) mine._set_conj(host.is_conj());  // linalg.lu_solve writes a lazy conjugate
-  if (host.storage().data() != mine.storage().data()) return move(mine, host);
+  if (host.storage().data() != usable(mine.storage().data())) return move(mine, host);
   if (host.sizes() == mine.sizes() && host.strides() == mine.strides()) return;
   mine.unsafeGetTensorImpl()->set_sizes_and_strides(host.sizes(), host.strides());
 }

@@ -1,4 +1,5 @@
 // See fused_attention.h.
+#include "memory/host_view.h"
 #include "device/device.h"
 #include "operators/fused_attention.h"
 #include "operators/operators.h"
@@ -16,7 +17,7 @@ using Optional = std::optional<Tensor>;
 
 Tensor number(int64_t value) {
   Tensor made(at::detail::empty_cpu({}, at::kLong));
-  *made.mutable_data_ptr<int64_t>() = value;
+  *mutable_elements<int64_t>(made) = value;
   return made;
 }
 
@@ -87,7 +88,7 @@ Draw drawn(double probability, c10::Device place) {
 
 // Read from the device's memory: the host does not wait.
 Tensor number_of(const Tensor& numbers, int64_t place) {
-  return at::scalar_tensor(numbers.const_data_ptr<int64_t>()[place], at::kLong);
+  return at::scalar_tensor(elements<int64_t>(numbers)[place], at::kLong);
 }
 
 Tensor flash_state(const Draw& draw, c10::Device place) {

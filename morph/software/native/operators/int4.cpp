@@ -1,4 +1,5 @@
 // Weights of four bits in the layout of CUDA's tensor cores, which checkpoints hold (torchao's "tile packed" int4).
+#include "memory/host_view.h"
 #include "device/device.h"
 #include "operators/operators.h"
 
@@ -36,8 +37,8 @@ Tensor convert(const Tensor& weight, int64_t inner) {
   TORCH_CHECK(layout.n % 8 == 0 && layout.k % (16 * inner) == 0, "expected n to be divisible by 8 and k by ", 16 * inner);
   Tensor packed = at::empty({layout.n / 8, layout.k / (16 * inner), 32, inner / 2}, weight.options().dtype(at::kInt));
   Tensor from = weight.contiguous();
-  const uint8_t* bytes = from.const_data_ptr<uint8_t>();  // an even column in the high half
-  auto* numbers = static_cast<uint32_t*>(packed.mutable_data_ptr());
+  const uint8_t* bytes = elements<uint8_t>(from);  // an even column in the high half
+  auto* numbers = mutable_elements<uint32_t>(packed);
   layout.each([&](int64_t at, int64_t row, int64_t column) {
     uint32_t number = 0;
     for (int i = 0; i < 8; i++) {
@@ -62,9 +63,9 @@ Tensor product(const Tensor& self, const Tensor& packed, int64_t group, const Te
                   scales_and_zeros.size(2) == 2,
               "expected scales and zeros of bfloat16 for each group and row");
   Tensor weight = at::empty({layout.n, layout.k}, self.options()), affine = scales_and_zeros.contiguous();
-  const auto* numbers = static_cast<const uint32_t*>(packed.const_data_ptr());
-  const auto* scale = affine.const_data_ptr<at::BFloat16>();
-  auto* weights = weight.mutable_data_ptr<at::BFloat16>();
+  const auto* numbers = elements<uint32_t>(packed);
+  const auto* scale = elements<at::BFloat16>(affine);
+  auto* weights = mutable_elements<at::BFloat16>(weight);
   layout.each([&](int64_t at, int64_t row, int64_t column) {
     for (int i = 0; i < 8; i++) {
       int64_t place = column + COLUMN[i], own = (place / group * layout.n + row) * 2;

@@ -1,5 +1,6 @@
 // A product with weights of eight or four bits in the layout of CUTLASS' kernels for Ampere, which
 // torch.quantization._quantized_conversions makes.
+#include "memory/host_view.h"
 #include "operators/operators.h"
 #include "operators/unboxed.h"
 
@@ -41,8 +42,8 @@ Tensor levels(const Tensor& weight, int64_t columns) {
   TORCH_CHECK(layout.rows % 64 == 0 && columns % 64 == 0, "_mixed_dtypes_linear: expected a weight by 64, but got ",
               layout.rows, " by ", columns);
   Tensor from = weight.contiguous(), made = at::empty({columns, layout.rows}, weight.options().dtype(at::kFloat));
-  const auto* words = static_cast<const uint32_t*>(from.const_data_ptr());
-  float* to = made.mutable_data_ptr<float>();
+  const auto* words = elements<uint32_t>(from);
+  float* to = mutable_elements<float>(made);
   for (int64_t column = 0; column < columns; column++)
     for (int64_t row = 0; row < layout.rows; row++) *to++ = float(layout.weight(words, row, column));
   return made;

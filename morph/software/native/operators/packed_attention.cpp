@@ -1,5 +1,6 @@
 // The fused kernels of attention for (batch, rows, heads, width), or for sequences of several lengths one after the
 // other, of which a tensor says where they start: what torch.nn.attention.varlen and nested tensors call.
+#include "memory/host_view.h"
 #include "device/captures.h"
 #include "operators/fused_attention.h"
 #include "operators/operators.h"
@@ -55,9 +56,9 @@ std::vector<Rows> rows_of(const Tensor& packed, const Tensor& starts, const Tens
   Tensor from = starts.to(at::kLong).contiguous();
   Tensor used = lengths.defined() ? lengths.to(at::kLong).contiguous() : Tensor();
   std::vector<Rows> all;
-  const int64_t* first = from.const_data_ptr<int64_t>();
+  const int64_t* first = elements<int64_t>(from);
   for (int64_t i = 0; i + 1 < from.numel(); i++)
-    all.push_back({first[i], used.defined() ? used.const_data_ptr<int64_t>()[i] : first[i + 1] - first[i]});
+    all.push_back({first[i], used.defined() ? elements<int64_t>(used)[i] : first[i + 1] - first[i]});
   return all;
 }
 

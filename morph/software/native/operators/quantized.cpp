@@ -60,7 +60,7 @@ Tensor viewed(const Tensor& tensor) {
 c10::Storage copied(const c10::Storage& host, c10::Device target) {
   OnDevice on(target.index());
   c10::DataPtr data = allocator()->allocate(host.nbytes());
-  if (host.nbytes()) std::memcpy(data.get(), host.data(), host.nbytes());
+  if (host.nbytes()) std::memcpy(usable(data.get()), usable(host.data()), host.nbytes());
   return c10::Storage(c10::Storage::use_byte_size_t(), host.nbytes(), std::move(data), allocator(), true);
 }
 

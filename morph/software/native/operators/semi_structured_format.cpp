@@ -1,5 +1,6 @@
 // See semi_structured.h. Four bits of metadata are the places of two values among four. A value of 32 bits counts as two
 // of 16: one of two is kept.
+#include "memory/host_view.h"
 #include "operators/semi_structured.h"
 
 #include <ATen/ops/zeros.h>
@@ -75,10 +76,10 @@ SemiStructured compress(const Tensor& matrix, const Tensor& kept) {
   Tensor values = at::zeros({rows, groups * Own::kept}, matrix.options());
   Tensor metadata = at::zeros({rows, groups / Codes::groups}, matrix.options().dtype(Own::type));
   Codes::check(metadata, rows, groups);
-  Codes codes(static_cast<typename Own::Number*>(metadata.mutable_data_ptr()), rows);
-  const auto* from = static_cast<const Value*>(matrix.const_data_ptr());
-  const bool* keep = kept.const_data_ptr<bool>();
-  auto* to = static_cast<Value*>(values.mutable_data_ptr());
+  Codes codes(mutable_elements<typename Own::Number>(metadata), rows);
+  const auto* from = elements<Value>(matrix);
+  const bool* keep = elements<bool>(kept);
+  auto* to = mutable_elements<Value>(values);
   for (int64_t group = 0; group < rows * groups; group++, from += Own::size, keep += Own::size, to += Own::kept) {
     Places own = places<Value>(keep);
     codes.set(group / groups, group % groups, own.code());
@@ -97,9 +98,9 @@ Tensor decompress(const Tensor& values, const Tensor& metadata) {
   int64_t rows = values.size(0), groups = values.size(1) / Own::kept;
   Tensor matrix = at::zeros({rows, groups * Own::size}, values.options());
   Codes::check(metadata, rows, groups);
-  Codes codes(static_cast<const typename Own::Number*>(metadata.const_data_ptr()), rows);
-  const auto* from = static_cast<const Value*>(values.const_data_ptr());
-  auto* to = static_cast<Value*>(matrix.mutable_data_ptr());
+  Codes codes(elements<typename Own::Number>(metadata), rows);
+  const auto* from = elements<Value>(values);
+  auto* to = mutable_elements<Value>(matrix);
   for (int64_t group = 0; group < rows * groups; group++, from += Own::kept, to += Own::size) {
     int code = codes.at(group / groups, group % groups);
     for (int64_t i = 0; i < Own::kept; i++)

@@ -1,5 +1,6 @@
 // Tiles of four by four of which two values in each row and each column are kept, so that the matrix and its transpose
 // are semi-structured. For training: which values are kept is chosen anew in each step.
+#include "memory/host_view.h"
 #include "operators/semi_structured.h"
 
 #include "operators/parameters.h"
@@ -126,8 +127,8 @@ void for_each_tile(const Tensor& masks, Bits* bits, Function function) {
 Tensor kept_by(const Tensor& masks) {
   int64_t columns = masks.size(1) * 8;
   Tensor kept = at::empty({masks.size(0) * 8, columns}, masks.options().dtype(at::kBool));
-  bool* to = kept.mutable_data_ptr<bool>();
-  const auto* from = static_cast<const uint16_t*>(masks.const_data_ptr());
+  bool* to = mutable_elements<bool>(kept);
+  const auto* from = elements<uint16_t>(masks);
   for_each_tile(masks, from, [&](int64_t row, int64_t column, uint16_t bits) {
     for (int64_t i = 0; i < 16; i++) to[(row + i / 4) * columns + column + i % 4] = bits >> i & 1;
   });
@@ -139,8 +140,8 @@ Tensor masks_of(const Tensor& matrix, TileAlgorithm algorithm) {
   Tensor masks = at::empty({matrix.size(0) / 8, columns / 8, 8}, matrix.options().dtype(at::kByte));
   Tensor ranks = matrix.to(at::kFloat);
   if (algorithm.by_size) ranks.abs_();
-  const float* from = ranks.const_data_ptr<float>();
-  auto* to = static_cast<uint16_t*>(masks.mutable_data_ptr());
+  const float* from = elements<float>(ranks);
+  auto* to = mutable_elements<uint16_t>(masks);
   for_each_tile(masks, to, [&](int64_t row, int64_t column, uint16_t& bits) {
     bits = algorithm.choose(from + row * columns + column, columns);
   });

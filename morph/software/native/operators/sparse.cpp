@@ -104,7 +104,7 @@ void adopt(const Tensor& mine, const Tensor& other) {
 void write_back_sparse(const Tensor& mine, const Tensor& host) {
   if (mine.layout() != c10::kSparse && mine.sizes() == host.sizes()) {
     auto same = [](const Tensor& one, const Tensor& two) {
-      return one.storage().data() == two.storage().data() && one.sizes() == two.sizes();
+      return usable(one.storage().data()) == usable(two.storage().data()) && one.sizes() == two.sizes();
     };
     auto* from = at::sparse_csr::get_sparse_csr_impl(host);
     auto* to = at::sparse_csr::get_sparse_csr_impl(mine);

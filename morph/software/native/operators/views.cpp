@@ -1,6 +1,8 @@
 // See views.h.
 #include "operators/views.h"
 
+#include "memory/hidden.h"
+
 #include <c10/core/InferenceMode.h>
 
 namespace software {
@@ -40,8 +42,8 @@ Tensor Views::again(const Tensor& tensor, bool reads) {
   if (raw->is_inference() != c10::InferenceMode::is_enabled()) return {};
   c10::StorageImpl* storage = raw->unsafe_storage().unsafeGetStorageImpl();
   const c10::Storage& own = tensor.storage();
-  void* data = reads ? const_cast<void*>(own.data()) : own.mutable_data();
-  storage->set_data_ptr_noswap({data, c10::Device(c10::kCPU)});
+  const void* data = reads ? own.data() : own.mutable_data();
+  storage->set_data_ptr_noswap({usable(data), c10::Device(c10::kCPU)});
   storage->set_nbytes(tensor.storage().nbytes());
   if (raw->dtype() != tensor.dtype()) raw->set_storage_and_dtype(raw->storage(), tensor.dtype());
   if (view.sizes() == tensor.sizes() && view.strides() == tensor.strides())

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "morph/access.h"
 #include "morph/cub_block.h"
 
 namespace cub {
@@ -48,6 +49,7 @@ auto radix(K key, int first, int last) {
 
 template <bool DESCENDING, class K, class V>
 void sort(const K* keys, K* sorted_keys, const V* values, V* sorted_values, size_t n, int first, int last) {
+  morph_cuda::Unchecked work;  // a thread of a block sorts so too, in memory of the host
   std::vector<size_t> order(n);
   std::iota(order.begin(), order.end(), size_t(0));
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -69,11 +71,13 @@ void sort(const K* keys, K* sorted_keys, const V* values, V* sorted_values, size
 struct DeviceScan {
   template <class I, class O, class F, class N>
   static cudaError_t InclusiveScan(void* storage, size_t& bytes, I in, O out, F f, N n, cudaStream_t = nullptr, bool = false) {
+    morph_cuda::AlgorithmsAccess access;
     if (!detail::asks_for_size(storage, bytes)) std::partial_sum(in, in + n, out, f);
     return cudaSuccess;
   }
   template <class I, class O, class F, class T, class N>
   static cudaError_t ExclusiveScan(void* storage, size_t& bytes, I in, O out, F f, T first, N n, cudaStream_t = nullptr, bool = false) {
+    morph_cuda::AlgorithmsAccess access;
     if (detail::asks_for_size(storage, bytes)) return cudaSuccess;
     T running = first;
     for (N i = 0; i < n; i++) {
@@ -96,6 +100,7 @@ struct DeviceScan {
   template <class K, class I, class O, class F, class N, class E = Equality>
   static cudaError_t InclusiveScanByKey(void* storage, size_t& bytes, K keys, I in, O out, F f, N n, E equal = E(),
                                         cudaStream_t = nullptr) {
+    morph_cuda::AlgorithmsAccess access;
     if (detail::asks_for_size(storage, bytes) || n <= 0) return cudaSuccess;
     auto last = detail::ValueOf<K>(keys[0]);
     auto running = detail::ValueOf<I>(in[0]);
@@ -111,6 +116,7 @@ struct DeviceScan {
   template <class K, class I, class O, class F, class T, class N, class E = Equality>
   static cudaError_t ExclusiveScanByKey(void* storage, size_t& bytes, K keys, I in, O out, F f, T first, N n, E equal = E(),
                                         cudaStream_t = nullptr) {
+    morph_cuda::AlgorithmsAccess access;
     if (detail::asks_for_size(storage, bytes) || n <= 0) return cudaSuccess;
     auto last = detail::ValueOf<K>(keys[0]);
     T running = first;
@@ -139,6 +145,7 @@ struct DeviceScan {
 struct DeviceReduce {
   template <class I, class O, class N, class F, class T>
   static cudaError_t Reduce(void* storage, size_t& bytes, I in, O out, N n, F f, T first, cudaStream_t = nullptr, bool = false) {
+    morph_cuda::AlgorithmsAccess access;
     if (detail::asks_for_size(storage, bytes)) return cudaSuccess;
     T result = first;
     for (N i = 0; i < n; i++) result = f(result, T(in[i]));
@@ -163,6 +170,7 @@ struct DeviceRadixSort {
   template <class K, class V, class N>
   static cudaError_t SortPairs(void* storage, size_t& bytes, const K* keys, K* sorted_keys, const V* values, V* sorted_values, N n,
                                int first = 0, int last = sizeof(K) * 8, cudaStream_t = nullptr, bool = false) {
+    morph_cuda::AlgorithmsAccess access;
     if (!detail::asks_for_size(storage, bytes)) detail::sort<false>(keys, sorted_keys, values, sorted_values, size_t(n), first, last);
     return cudaSuccess;
   }
@@ -170,6 +178,7 @@ struct DeviceRadixSort {
   static cudaError_t SortPairsDescending(void* storage, size_t& bytes, const K* keys, K* sorted_keys, const V* values,
                                          V* sorted_values, N n, int first = 0, int last = sizeof(K) * 8, cudaStream_t = nullptr,
                                          bool = false) {
+    morph_cuda::AlgorithmsAccess access;
     if (!detail::asks_for_size(storage, bytes)) detail::sort<true>(keys, sorted_keys, values, sorted_values, size_t(n), first, last);
     return cudaSuccess;
   }
@@ -185,6 +194,7 @@ struct DeviceRadixSort {
   static cudaError_t SortKeys(void* storage, size_t& bytes, const K* keys, K* sorted_keys, N n, int first = 0,
                               int last = sizeof(K) * 8, cudaStream_t = nullptr, bool = false) {
     const char* none = nullptr;
+    morph_cuda::AlgorithmsAccess access;
     if (!detail::asks_for_size(storage, bytes)) detail::sort<false>(keys, sorted_keys, none, const_cast<char*>(none), size_t(n), first, last);
     return cudaSuccess;
   }
@@ -193,6 +203,7 @@ struct DeviceRadixSort {
 struct DeviceSelect {
   template <class I, class F, class O, class C, class N>
   static cudaError_t Flagged(void* storage, size_t& bytes, I in, F flags, O out, C count, N n, cudaStream_t = nullptr, bool = false) {
+    morph_cuda::AlgorithmsAccess access;
     if (detail::asks_for_size(storage, bytes)) return cudaSuccess;
     N kept = 0;
     for (N i = 0; i < n; i++)
@@ -202,6 +213,7 @@ struct DeviceSelect {
   }
   template <class I, class O, class C, class N, class P>
   static cudaError_t If(void* storage, size_t& bytes, I in, O out, C count, N n, P select, cudaStream_t = nullptr, bool = false) {
+    morph_cuda::AlgorithmsAccess access;
     if (detail::asks_for_size(storage, bytes)) return cudaSuccess;
     N kept = 0;
     for (N i = 0; i < n; i++)

@@ -10,6 +10,7 @@ namespace detail {
 template <bool DESCENDING, class K, class V, class B, class E>
 cudaError_t sort_segments(void* storage, size_t& bytes, const K* keys, K* sorted_keys, const V* values, V* sorted_values,
                           int64_t segments, B begins, E ends, int first, int last) {
+  morph_cuda::AlgorithmsAccess access;
   if (asks_for_size(storage, bytes)) return cudaSuccess;
   for (int64_t i = 0; i < segments; i++) {
     int64_t begin = begins[i], n = int64_t(ends[i]) - begin;

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "morph/access.h"
 #include "morph/launch.h"
 
 #define THRUST_VERSION 200800
@@ -59,6 +60,8 @@ template <class A, class B, class R> struct binary_function {
 template <class T> constexpr T max(const T& a, const T& b) { return a < b ? b : a; }
 template <class T> constexpr T min(const T& a, const T& b) { return b < a ? b : a; }
 
+template <class T> struct device_ptr;
+
 namespace detail {
 
 struct Policy {};
@@ -69,10 +72,20 @@ struct OnDevice : Policy {
 };
 template <class P> constexpr bool is_policy = std::is_base_of_v<Policy, std::decay_t<P>>;
 
+// Without a policy thrust goes by the iterators, and takes a plain pointer for the host's.
+template <class T> constexpr bool is_pointer_to_device = false;
+template <class T> constexpr bool is_pointer_to_device<device_ptr<T>> = true;
+template <class First, class... Rest>
+constexpr bool runs_on_host =
+    is_policy<First> ? std::is_base_of_v<OnHost, std::decay_t<First>>
+                     : (std::is_pointer_v<std::decay_t<First>> || ... || std::is_pointer_v<std::decay_t<Rest>>) &&
+                           !(is_pointer_to_device<std::decay_t<First>> || ... || is_pointer_to_device<std::decay_t<Rest>>);
+
 // Calls a function without the policy among the arguments; what is on the device may not be in a capture.
 template <class F, class First, class... Rest>
 decltype(auto) without_policy(F&& function, First&& first, Rest&&... rest) {
   if constexpr (!std::is_base_of_v<OnHost, std::decay_t<First>>) morph_cuda::refuse_in_capture(nullptr);
+  std::conditional_t<runs_on_host<First, Rest...>, OnHost, morph_cuda::AlgorithmsAccess> access;
   if constexpr (is_policy<First>) return function(std::forward<Rest>(rest)...);
   else return function(std::forward<First>(first), std::forward<Rest>(rest)...);
 }

@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "morph/access.h"
+
 namespace thrust {
 namespace detail {
 
@@ -55,9 +57,9 @@ struct device_ptr : detail::Iterator<device_ptr<T>, std::remove_cv_t<T>, T&> {
   template <class U, class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
   device_ptr(const device_ptr<U>& other) : raw_(other.get()) {}
   T* get() const { return raw_; }
-  T* operator->() const { return raw_; }
+  T* operator->() const { return morph_cuda::element(raw_); }
   explicit operator bool() const { return raw_ != nullptr; }
-  T& dereference() const { return *raw_; }
+  T& dereference() const { return *morph_cuda::element(raw_); }
   void shift(std::ptrdiff_t n) { raw_ += n; }
   std::ptrdiff_t distance_to(const device_ptr& other) const { return other.raw_ - raw_; }
 

@@ -1,4 +1,4 @@
-// thrust's vectors: both kinds are in the memory of the host.
+// thrust's vectors: both kinds are in memory of the host that kernels can use.
 #pragma once
 
 #include <initializer_list>
@@ -73,7 +73,7 @@ class Vector {
   T* raw() { return reinterpret_cast<T*>(kept_.data()); }
   const T* raw() const { return reinterpret_cast<const T*>(kept_.data()); }
 
-  std::vector<Kept> kept_;
+  std::vector<Kept, morph_cuda::VectorsMemory<Kept>> kept_;
 };
 
 }  // namespace detail

@@ -53,6 +53,7 @@ template <class F>
 int status_of(cudaStream_t stream, Statuses statuses, F work) {
   try {
     refuse_in_capture(stream);
+    DeviceAccess access;
     Unseen unseen;
     work();
     return 0;

@@ -4,7 +4,10 @@
 #include "../device.h"
 #include "../grid.h"
 
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/util/StringUtil.h>
+
+#include <dlfcn.h>
 
 namespace morph_cuda::sanitizer {
 namespace {
@@ -35,6 +38,18 @@ const Bounds::Located& Bounds::located(uintptr_t address, size_t bytes) {
 bool Bounds::has(uintptr_t address, size_t bytes) {
   const Located& at = located(address, bytes);
   return at.device < 0 || (at.is_live && address >= at.start && address + bytes <= at.end);
+}
+
+// Pinned memory has pages of its own meanwhile. The variables of a program and its libraries are the device's too.
+bool Bounds::is_hosts(uintptr_t address) {
+  constexpr uintptr_t kPage = 4096;
+  Page& page = pages_[address / kPage % pages_.size()];
+  if (page.number == address / kPage) return page.is_hosts;
+  const void* pointer = reinterpret_cast<const void*>(address);
+  Dl_info variable;
+  bool is_devices = located(address, 1).device >= 0 || at::detail::getCUDAHooks().isPinnedPtr(pointer);
+  page = {address / kPage, !is_devices && !dladdr(pointer, &variable)};
+  return page.is_hosts;
 }
 
 std::string Bounds::described(const Located& at, uintptr_t address) {

@@ -11,6 +11,7 @@ namespace morph_cuda::sanitizer {
 class Bounds {
  public:
   bool has(uintptr_t address, size_t bytes);  // or they are not the device's
+  bool is_hosts(uintptr_t address);  // memory that a device cannot use
   static bool is_devices(uintptr_t address) { return locate(address).device >= 0; }
   static std::string problem(uintptr_t address);  // with an access that does not lie in one
 
@@ -24,7 +25,13 @@ class Bounds {
   static std::string described(const Located& at, uintptr_t address);
   const Located& located(uintptr_t address, size_t bytes);
 
+  struct Page {
+    uintptr_t number = 0;
+    bool is_hosts = false;
+  };
+
   std::array<Located, 8> recent_;  // a kernel has few arrays
+  std::array<Page, 64> pages_;
   size_t replaced_ = 0;
 };
 

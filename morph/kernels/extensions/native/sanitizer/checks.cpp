@@ -49,9 +49,14 @@ bool is_order_watched() {
   return sync;
 }
 
+bool is_memory_hidden() {
+  static const bool host = asks_for("host");
+  return host;
+}
+
 std::unique_ptr<Launch> Launch::wanted(const void* frame) {
   static const bool memory = asks_for("memory"), race = asks_for("race"), sync = is_order_watched();
-  if (!memory && !race && !sync) return nullptr;
+  if (!memory && !race && !sync && !is_memory_hidden()) return nullptr;
   auto launch = std::make_unique<Launch>();
   launch->checks_memory_ = memory, launch->frame_ = reinterpret_cast<uintptr_t>(frame);
   if (race) launch->races_ = std::make_unique<Races>();
@@ -102,11 +107,18 @@ bool Checks::is_over_dynamic(const Use& use) const {
 void Checks::fail(const Use& use) {
   std::string where = c10::str("over the end of the block's ", dynamic_size_, " bytes of shared memory");
   if (!is_over_dynamic(use)) where = Bounds::problem(use.address);
+  refuse(use, where);
+}
+
+void Checks::refuse(const Use& use, const std::string& where) {
   block_.fail_access(c10::str("a ", use.writes ? "write" : "read", " of ", use.bytes, " bytes ", where), use.site);
 }
 
 void Checks::use(const Use& use) {
   if (is_own(use.address)) return;
+  bool is_hosts = is_memory_hidden() && !is_shared(use.address) && bounds_.is_hosts(use.address);
+  if (is_hosts && !block_.is_deposit(use.address))
+    refuse(use, "of memory of the host that is neither pinned nor managed");
   if (launch_.checks_memory() && (is_over_dynamic(use) || !bounds_.has(use.address, use.bytes))) fail(use);
   Races* races = launch_.races();
   Footprint* footprint = launch_.footprint();

@@ -21,6 +21,8 @@ namespace morph_cuda::sanitizer {
 
 constexpr size_t kZone = 64 << 10;  // bytes after a block's shared memory that belong to nothing
 
+bool is_memory_hidden();           // MORPH_SANITIZE=host
+
 class Launch {
  public:
   static std::unique_ptr<Launch> wanted(const void* frame);  // of who launches; null: nothing is checked
@@ -68,6 +70,7 @@ class Checks {
   bool is_on_stack(uintptr_t address) const { return address - stack_ < kStack; }
   bool is_over_dynamic(const Use& use) const;
   [[noreturn]] void fail(const Use& use);
+  [[noreturn]] void refuse(const Use& use, const std::string& where);
 
   Launch& launch_;
   Block& block_;

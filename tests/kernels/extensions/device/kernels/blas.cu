@@ -82,7 +82,7 @@ int multiply_batches(int n, int batch, const float* a, const float* b, float* by
   float one = 1, zero = 0;
   long long stride = n * n;
   const float** lists;
-  cudaMalloc(&lists, 3 * batch * sizeof(float*));
+  cudaMallocManaged(&lists, 3 * batch * sizeof(float*));
   float** results = const_cast<float**>(lists + 2 * batch);
   for (int i = 0; i < batch; i++)
     lists[i] = a + i * stride, lists[batch + i] = b + i * stride, results[i] = by_pointers + i * stride;

@@ -51,20 +51,21 @@ void suffix_sums(const int* values, int* sums, int n) {
   thrust::inclusive_scan(thrust::device, last, last + n, thrust::make_reverse_iterator(sums + n));
 }
 void scans(int* values, int* exclusive, int n) {
-  thrust::exclusive_scan(values, values + n, exclusive);
+  thrust::exclusive_scan(thrust::device, values, values + n, exclusive);
   thrust::inclusive_scan(thrust::device, values, values + n, values);
 }
 int runs(int* values, int* keys, int* counts, int n) {
-  thrust::device_vector<int> sorted(values, values + n);
+  thrust::device_ptr<int> first(values);
+  thrust::device_vector<int> sorted(first, first + n);
   thrust::sort(sorted.begin(), sorted.end());
   auto ones = thrust::make_constant_iterator(1);
-  auto ends = thrust::reduce_by_key(sorted.begin(), sorted.end(), ones, keys, counts);
+  auto ends = thrust::reduce_by_key(thrust::device, sorted.begin(), sorted.end(), ones, keys, counts);
   int distinct = int(thrust::unique(sorted.begin(), sorted.end()) - sorted.begin());
   return ends.first - keys == distinct ? distinct : -1;
 }
 int positive(const float* x, int* places, int n) {
   thrust::counting_iterator<int> all(0);
-  int* end = thrust::copy_if(all, all + n, x, places, [](float value) { return value > 0; });
+  int* end = thrust::copy_if(thrust::device, all, all + n, x, places, [](float value) { return value > 0; });
   thrust::host_vector<bool> flags(3, true);
   return flags[2] ? int(end - places) : -1;
 }
