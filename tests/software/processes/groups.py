@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from datetime import timedelta
 
 import pytest
 import torch
@@ -93,9 +94,22 @@ def one_store(rank: int, size: int) -> None:
         same(tensor, torch.tensor([float(size)]), "a group made again")
 
 
+def absent_peer(rank: int, size: int) -> None:
+    group = dist.new_group(timeout=timedelta(seconds=5))
+    dist.all_reduce(torch.ones(1, device="cuda"), group=group)
+    if rank > 0:
+        with pytest.raises(dist.DistBackendError, match="Timed out"):
+            dist.all_reduce(torch.ones(1, device="cuda"), group=group)
+    torch.cuda.synchronize()
+    tensor = torch.ones(1, device="cuda")
+    dist.all_reduce(tensor)
+    same(tensor, torch.tensor([float(size)]), "another group than that whose rank was absent")
+
+
 def run(rank: int, size: int) -> None:
     """Runs every part."""
-    for part in (groups, in_order, temporary_inputs, shared_devices, wrong_splits, sequence, one_store):
+    parts = groups, in_order, temporary_inputs, shared_devices, wrong_splits, sequence, absent_peer, one_store
+    for part in parts:
         part(rank, size)
 
 

@@ -82,6 +82,16 @@ class HostWork final : public c10d::Work {
     end(kNoTimeout);
     return true;
   }
+  // Or failed, as somebody knows who has waited for it: it is over for the groups that come after its own.
+  bool is_settled() {
+    if (was_told_) return true;
+    try {
+      return has_ended();
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+  bool was_told() const { return was_told_; }
   bool isSuccess() const override {
     TORCH_CHECK_NOT_IMPLEMENTED(false, "WorkNCCL::isSuccess() is deprecated");
   }
@@ -98,7 +108,12 @@ class HostWork final : public c10d::Work {
     for (auto& part : parts_) part->abort();
   }
   bool wait(std::chrono::milliseconds timeout) override {
-    end(timeout);
+    try {
+      end(timeout);
+    } catch (const std::exception&) {
+      was_told_ = tells_ && std::all_of(parts_.begin(), parts_.end(), [](auto& part) { return part->isCompleted(); });
+      throw;
+    }
     if (moment_) order.await(*moment_, index_, false);
     if (c10d::allow_inflight_collective_as_graph_input())
       c10d::unregister_work(c10::intrusive_ptr<Work>::unsafe_reclaim_from_nonowning(this));
@@ -171,7 +186,7 @@ class HostWork final : public c10d::Work {
   uint64_t number_ = 0;
   const Time begun_ = Time::clock::now();
   Hook hook_;
-  std::atomic<bool> done_{false};
+  std::atomic<bool> done_{false}, was_told_{false};
   std::shared_ptr<const Order::Moment> moment_;  // after it on the group's stream
   c10::DeviceIndex index_ = -1;
 };
@@ -182,7 +197,7 @@ class Pending {
  public:
   static c10::intrusive_ptr<c10d::Work> begin(c10::intrusive_ptr<HostWork> work, bool tells) {
     std::lock_guard<std::mutex> lock(mutex());
-    all().remove_if([](auto& each) { return each.tells && each.work->has_ended(); });
+    all().remove_if([](auto& each) { return each.tells && each.work->is_settled(); });
     all().push_back({work, tells});
     return work;
   }
@@ -192,7 +207,8 @@ class Pending {
       std::lock_guard<std::mutex> lock(mutex());
       begun.swap(all());
     }
-    for (auto& each : begun) each.work->synchronize();
+    for (auto& each : begun)
+      if (!each.work->was_told()) each.work->synchronize();
   }
 
  private:
