@@ -20,7 +20,7 @@ from morph.finders.packages.finder import packages
 from morph.finders.packages.observer import observe
 from morph.finders.torch_cuda import serving
 from morph.finders.torch_cuda.views import Views
-from morph.software import settings
+from morph.software import faults, settings
 
 
 class Installation(NamedTuple):
@@ -91,11 +91,14 @@ def _refuse_free_threading() -> None:
 
 
 def _ensure_checked(facts: Facts) -> None:
-    if not facts.software and settings.sanitizers():
-        raise ActivationError(
-            f"{variables.SANITIZE}: kernels and memory are checked on the software device, "
-            f"not on {facts.name}; say --backend cpu"
-        )
+    asked = [
+        (variables.SANITIZE, "kernels and memory are checked", settings.sanitizers()),
+        (variables.INJECT, "faults are injected", faults.wanted()),
+    ]
+    for name, what, wanted in asked:
+        if wanted and not facts.software:
+            where = f"on the software device, not on {facts.name}; say --backend cpu"
+            raise ActivationError(f"{name}: {what} {where}")
 
 
 def _choose(request: Request, journal: Journal) -> Backend:

@@ -8,6 +8,7 @@ import os
 from datetime import timedelta
 from typing import Any
 
+from morph.software import faults
 from morph.software import machine as machines
 from morph.software.machine import Machine, started
 
@@ -119,15 +120,20 @@ def over(gloo: Any, name: str, options: Any) -> Any:
         _collective = machines.library("collective")
         atexit.register(_collective.keep_groups)
         if machines.is_started():
-            _tell_checks(_collective, started().native)
-    return _collective.over(gloo, name, options, _part)
+            _watch(_collective, started().native)
+    return _collective.over(gloo, name, options, _part, gloo.options._timeout)
 
 
-def _tell_checks(collective: Any, native: Any) -> None:
+def _watch(collective: Any, native: Any) -> None:
+    """Have collectives tell of their order, and fail, as the options of the software device say."""
     if native.is_order_watched():
         collective.tell_order(*native.order_of_collectives())
     if native.hides_memory():
         collective.tell_hidden(native.usable_address_function())
+    if faults.wanted():
+        from morph.software import injecting
+
+        collective.expect_absence(injecting.is_absent)
 
 
 def _part(store: Any, rank: int, size: int, options: Any) -> Any:

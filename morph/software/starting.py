@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from morph.backends.tables import surfaces, table
 from morph.base import variables
 from morph.base.journal import Journal
-from morph.software import cards, settings
+from morph.software import cards, faults, settings
 from morph.software.machine import (
     Machine,
     SimulatorError,
@@ -142,6 +142,10 @@ def _quirks(facts: Facts) -> Quirks:
 def _install(machine: Machine) -> None:
     if machine.facts.software:
         _sanitize({*settings.sanitizers()})
+        if faulty := faults.wanted():
+            from morph.software import injecting
+
+            injecting.arm(faulty)
     if not machine.quirks.place:
         _add_to_torch(machine)
 

@@ -52,6 +52,10 @@ options:
                    find kernels' accesses outside of their memory, races,
                    missing waits, device memory that the host uses, and what
                    is left at the end
+  --inject FAULT[@KEY=VALUE,...]
+                   have the software device fail on purpose, such as
+                   oom@step=3: oom, nan, ecc, nccl-timeout, rank-exit and
+                   slow-rank; several may be given
   --report FILE    write every CUDA name that the program uses, where, how often
                    and how it was served, to FILE.html or FILE.json
   -q, --quiet      do not say at start what cuda is; problems are still said
@@ -66,7 +70,7 @@ commands (each has a --help; ./NAME runs a program of that name):
 
 environment:
   MORPH_BACKEND, MORPH_REHEARSE, MORPH_DEVICES, MORPH_DEVICE_MEMORY,
-  MORPH_DEVICE_PROFILE, MORPH_SANITIZE
+  MORPH_DEVICE_PROFILE, MORPH_SANITIZE, MORPH_INJECT
                    the same as the options, which come first
   MORPH_QUIET      "1" is the same as --quiet
   MORPH_PACKAGES   the packages that see CUDA, beside the program; else all do

@@ -104,7 +104,10 @@ def _option(options: Options, words: list[str]) -> Options:
         value = _ALONE[name]
     elif not has_value and name not in _FLAGS and words:
         value = words.pop(0)
-    chosen: dict[str, Any] = {name.replace("-", "_"): name in _FLAGS or _checked(name, value)}
+    field = name.replace("-", "_")
+    chosen: dict[str, Any] = {field: name in _FLAGS or _checked(name, value)}
+    if name in _SEVERAL:
+        chosen[field] = _SEVERAL[name].join(filter(None, [getattr(options, field), value]))
     return options._replace(**chosen)
 
 
@@ -153,9 +156,11 @@ _NEEDS = {
     "device-memory": "an amount, such as 8GiB",
     "device-profile": "the name of a card, such as h100",
     "sanitize": "a check, such as race",
+    "inject": "a fault, such as oom@step=3",
 }
 _SHORT = {"-h": "--help", "-V": "--version", "-q": "--quiet"}
 _FLAGS = {"quiet"}
 _ALONE = {"sanitize": "memory,race"}  # the value of an option that need not have one
+_SEVERAL = {"inject": ";"}  # what is put between the values of an option that may be given again
 _KINDS = {"-m": "module", "-c": "code"}
 _ANSWERS: dict[str, Callable[[], str]] = {"help": lambda: _help().text(), "version": _version}

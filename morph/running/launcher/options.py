@@ -22,6 +22,7 @@ class Options(NamedTuple):
         device_memory: The memory of each, as written; None for the default.
         device_profile: The card that they stand for; None for none.
         sanitize: What to check of kernels, as written; None for nothing.
+        inject: The faults that are to happen, as written; None for none.
         quiet: Whether morph does not say at start what it has chosen.
     """
 
@@ -33,6 +34,7 @@ class Options(NamedTuple):
     device_memory: str | None = None
     device_profile: str | None = None
     sanitize: str | None = None
+    inject: str | None = None
     quiet: bool = False
 
     def variables(self) -> dict[str, str | None]:
@@ -44,6 +46,7 @@ class Options(NamedTuple):
             variables.DEVICE_MEMORY: self.device_memory,
             variables.DEVICE_PROFILE: self.device_profile,
             variables.SANITIZE: self.sanitize,
+            variables.INJECT: self.inject,
             QUIET: "1" if self.quiet else None,
         }
 
@@ -54,6 +57,7 @@ class Options(NamedTuple):
             "--device-memory": self.device_memory,
             "--device-profile": self.device_profile,
             "--sanitize": self.sanitize,
+            "--inject": self.inject,
         }
         quiet = ["--quiet"] if self.quiet else []
         return quiet + [f"{name}={value}" for name, value in sizes.items() if value is not None]

@@ -72,9 +72,10 @@ def _ensure_writable(file: str) -> None:
 
 
 def _size(options: Options) -> Size:
-    from morph.software import settings
+    from morph.software import faults, settings
 
     settings.sanitizers(options.sanitize, "--sanitize")
+    faults.wanted(options.inject, "--inject")
     asked = options.devices, options.device_memory, options.device_profile
     return settings.size(*asked, ("--devices", "--device-memory", "--device-profile"))
 

@@ -1,5 +1,6 @@
 // A process group backend under the vendor's name that runs its collectives on another one (gloo), with
 // CPU tensors that share the device's memory. A separate library: few programs need it, and it takes long to build.
+#include "collective/absent.h"
 #include "collective/collective_work.h"
 #include "memory/host_view.h"
 
@@ -137,8 +138,8 @@ class HostBackend final : public c10d::Backend {
     py::object options, make;
   };
 
-  HostBackend(intrusive_ptr<Backend> inner, std::string name, Python python)
-      : Backend(inner->getRank(), inner->getSize()), inner_(std::move(inner)), name_(std::move(name)),
+  HostBackend(intrusive_ptr<Backend> inner, std::string name, Python python, std::chrono::milliseconds timeout)
+      : Backend(inner->getRank(), inner->getSize()), inner_(std::move(inner)), name_(std::move(name)), timeout_(timeout),
         python_(new Python(std::move(python)), [](Python* last) {
           py::gil_scoped_acquire gil;
           delete last;
@@ -168,6 +169,7 @@ class HostBackend final : public c10d::Backend {
   // These override nothing before torch 2.9, which calls none of them.
   intrusive_ptr<Options> getBackendOptions() { return options_ ? options_ : options_of(*inner_); }
   void setTimeout(std::chrono::milliseconds timeout) {
+    timeout_ = timeout;
     set_timeout_of(*inner_, timeout);
     if (options_) options_->timeout = timeout;
   }
@@ -447,7 +449,9 @@ class HostBackend final : public c10d::Backend {
     if (is_nccl() && communicator_->closed)
       C10_THROW_ERROR(DistBackendError, c10::str("NCCL communicator was aborted on rank ", getRank(), "."));
     communicator_->is_made = true;
-    return *inner_;
+    if (is_nccl() && !absent_ && Absent::begins && Absent::begins())
+      absent_ = c10::make_intrusive<Absent>(getRank(), getSize(), timeout_);
+    return absent_ ? *absent_ : *inner_;
   }
 
   Backend& other(const Tensors& tensors) {
@@ -554,8 +558,9 @@ class HostBackend final : public c10d::Backend {
     return only;
   }
 
-  intrusive_ptr<Backend> inner_;
+  intrusive_ptr<Backend> inner_, absent_;  // the second once a collective does not end: none after it does
   std::string name_;
+  std::chrono::milliseconds timeout_;
   std::shared_ptr<Python> python_;
   intrusive_ptr<Options> options_;
   std::optional<Coalesced> coalesced_;
@@ -586,8 +591,8 @@ void give_timer() {  // replaces that of a build with CUDA
 }
 
 intrusive_ptr<HostBackend> over(const intrusive_ptr<c10d::Backend>& inner, const std::string& name,
-                                const py::object& options, const py::object& make) {
-  return c10::make_intrusive<HostBackend>(inner, name, HostBackend::Python{options, make});
+                                const py::object& options, const py::object& make, std::chrono::milliseconds timeout) {
+  return c10::make_intrusive<HostBackend>(inner, name, HostBackend::Python{options, make}, timeout);
 }
 
 // A group whose backend for PrivateUse1 is another group's backend for XPU.
@@ -639,6 +644,13 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   });
   module.def("tell_hidden", [](size_t usable) {
     software::usable_address = reinterpret_cast<decltype(software::usable_address)>(usable);
+  });
+  module.def("expect_absence", [](py::function decide) {
+    auto* kept = new py::function(std::move(decide));  // never dropped: threads may ask until the process ends
+    software::Absent::begins = [kept] {
+      py::gil_scoped_acquire gil;
+      return (*kept)().cast<bool>();
+    };
   });
   module.def("settle", &software::Pending::settle, py::call_guard<py::gil_scoped_release>());
   module.def("keep_groups", &software::HostBackend::keep_all);

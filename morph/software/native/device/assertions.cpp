@@ -2,6 +2,7 @@
 #include "device/assertions.h"
 
 #include "device/errors.h"
+#include "device/faults.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -27,7 +28,7 @@ bool is_on() {
 }
 
 struct Lost {
-  int32_t code;
+  int32_t code = 0;  // while it is not lost
   std::string words;
 };
 Lost& lost() {
@@ -37,13 +38,18 @@ Lost& lost() {
 
 }  // namespace
 
-std::atomic<bool> context_lost{false};
+std::atomic<bool> context_in_doubt{false};
 
-void refuse_lost_context() { refuse(lost().code, lost().words); }
+void examine_context() {
+  if (lost().code) refuse(lost().code, lost().words);
+  if (happens(Fault::kUse, -1)) lose_context(kUncorrectableECC);
+}
 
 void lose_context(int32_t code, const std::string& words) {
-  if (!context_lost.exchange(true)) lost() = {code, words};
-  refuse_lost_context();
+  static std::atomic<bool> is_lost{false};
+  if (!is_lost.exchange(true)) lost() = {code, words};
+  context_in_doubt = true;
+  refuse(lost().code, lost().words);
 }
 
 void assert_on_device(const std::exception& error, bool is_assertion) {

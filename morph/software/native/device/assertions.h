@@ -8,12 +8,12 @@
 
 namespace software {
 
-extern std::atomic<bool> context_lost;
-[[noreturn]] void refuse_lost_context();
+extern std::atomic<bool> context_in_doubt;  // it is lost, or a fault on purpose may lose it
+void examine_context();                      // raises if it is lost
 // Ends the context by an error of a kernel.
 [[noreturn]] void lose_context(int32_t code, const std::string& words = "");
 inline void refuse_if_lost() {
-  if (context_lost.load(std::memory_order_relaxed)) [[unlikely]] refuse_lost_context();
+  if (context_in_doubt.load(std::memory_order_relaxed)) [[unlikely]] examine_context();
 }
 
 // Raises CUDA's error in place of one that a kernel of the CPU raised for a value on the device, whatever its words if

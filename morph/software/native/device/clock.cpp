@@ -63,7 +63,7 @@ void watch_waits(Waits waits) { mode = waits; }
 Waits watched_waits() { return mode; }
 bool is_watched() {
   return is_any_capturing() || is_order_watched() || mode != Waits::kAllowed || anything_sleeps() || is_traced() ||
-         is_profiled() || context_lost.load(std::memory_order_relaxed);
+         is_profiled() || context_in_doubt.load(std::memory_order_relaxed);
 }
 
 void wait_for(Stream stream) {

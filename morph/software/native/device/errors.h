@@ -13,6 +13,7 @@ enum : int32_t {
   kMemoryAllocation = 2,
   kInitializationError = 3,
   kInvalidDevice = 101,
+  kUncorrectableECC = 214,
   kInvalidHandle = 400,
   kNotReady = 600,
   kIllegalAddress = 700,

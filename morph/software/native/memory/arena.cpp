@@ -48,6 +48,12 @@ Block* Arena::take(size_t requested, c10::StreamId stream, MempoolId_t pool) {
   return block;
 }
 
+void Arena::refuse_on_purpose(size_t requested) {
+  std::lock_guard lock(lock_);
+  release_for_retry();
+  refuse(rounded_as_set(requested + settings().padding, kRound));
+}
+
 void Arena::give_back(Segment* segment, void* pointer) {
   std::lock_guard lock(lock_);
   make_free(segment->block_at(pointer));
@@ -129,9 +135,7 @@ Block* Arena::grow(size_t size, c10::StreamId stream, MempoolId_t pool) {
   size_t bytes = segment_size(size), offset = end_;
   char* start = fits(bytes) ? map(bytes) : nullptr;
   if (!start) {
-    stats_.num_alloc_retries++;
-    releases_++;
-    release_unused_segments();
+    release_for_retry();
     start = fits(bytes) ? map(bytes) : nullptr;
   }
   if (!start) refuse(size);
@@ -177,6 +181,12 @@ Block* Arena::join(Block* left, Block* right, Block* free) {
 int64_t Arena::releases() {
   std::lock_guard lock(lock_);
   return releases_;
+}
+
+void Arena::release_for_retry() {
+  stats_.num_alloc_retries++;
+  releases_++;
+  release_unused_segments();
 }
 
 void Arena::release_unused_segments() {

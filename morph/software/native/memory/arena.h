@@ -25,6 +25,7 @@ class Arena {
   explicit Arena(c10::DeviceIndex device) : device_(device) {}
 
   Block* take(size_t requested, c10::StreamId stream, MempoolId_t pool);  // throws OutOfMemoryError
+  [[noreturn]] void refuse_on_purpose(size_t requested);  // as where it does not fit
   void give_back(Segment* segment, void* pointer);
   void let_wait(Block* block);  // it counts as given back, but remains active until give_back
   // Memory that a program takes from CUDA's runtime itself, beside torch's caches; null where it does not fit.
@@ -76,6 +77,7 @@ class Arena {
   void lay_out(Segment& segment, const SegmentView& as);
   Block* join(Block* left, Block* right, Block* free);
   void release_unused_segments();
+  void release_for_retry();
   void release(Block* block);
   bool fits(size_t bytes) const;
   size_t reserved() const;

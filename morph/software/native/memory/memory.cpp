@@ -2,6 +2,7 @@
 #include "memory/addresses.h"
 #include "memory/arena.h"
 #include "memory/checkpoints.h"
+#include "device/faults.h"
 #include "device/trace.h"
 #include "device/clock.h"
 #include "memory/hidden.h"
@@ -39,10 +40,10 @@ void free_unused() {
 }
 
 // Without the cache torch asks CUDA for each block, and counts none (uncached_allocate in CUDACachingAllocator.cpp).
-void* take_uncached(DeviceIndex index, size_t bytes) {
+void* take_uncached(DeviceIndex index, size_t bytes, bool fails) {
   refuse_unsafe_call();
   RecordedCall recorded("cudaMalloc");
-  void* start = arena(index).take_outside(bytes, /*torchs=*/true);
+  void* start = fails ? nullptr : arena(index).take_outside(bytes, /*torchs=*/true);
   if (!start) refuse(kMemoryAllocation);
   trace(&Table::trace_gpu_memory_allocation, start);
   return start;
@@ -55,9 +56,11 @@ void* take(DeviceIndex index, size_t bytes) {
   Remembered with(true);
   TORCH_CHECK_WITH(OutOfMemoryError, bytes < most || settings().type != c10::DeviceType::CUDA, settings().title,
                    " out of memory. Tried to allocate more than 1EB memory.");
-  if (!arena(index).caching) return take_uncached(index, bytes);
+  bool fails = happens(Fault::kMemory, index);
+  if (!arena(index).caching) return take_uncached(index, bytes, fails);
   c10::StreamId stream = current_stream(index).id();
   try {
+    if (fails) [[unlikely]] arena(index).refuse_on_purpose(bytes);
     Block* block = arena(index).take(bytes, stream, pool_for(index, stream));
     if (c10::memoryProfilingEnabled()) report(index, block->start, int64_t(block->size));
     trace(&Table::trace_gpu_memory_allocation, block->start);

@@ -5,6 +5,7 @@
 #include "device/clock.h"
 #include "module/compiled.h"
 #include "device/errors.h"
+#include "device/faults.h"
 #include "operators/operators.h"
 
 #include <ATen/Context.h>
@@ -23,6 +24,14 @@ void call_when_initialized(py::function callback) {
   when_initialized([kept] {
     py::gil_scoped_acquire gil;
     (*kept)();
+  });
+}
+
+void expect_faults_of(unsigned possible, py::function decide) {
+  auto* kept = new py::function(std::move(decide));  // never dropped, as the device is not
+  expect_faults(possible, [kept](Fault fault, int index, const char* name) {
+    py::gil_scoped_acquire gil;
+    return (*kept)(unsigned(fault), index, name).cast<bool>();
   });
 }
 
@@ -83,6 +92,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("has_context", [](int index) { return has_context(index_of(index)); });
   module.def("error_text", &error_text);
   module.def("refuse", [](int32_t code) { refuse(code); });
+  module.def("expect_faults", &expect_faults_of);
   module.def("interface", &interface);
   module.def("records_activities", &records_activities);
   module.def("begin_kernel", [] { return is_profiled() ? trace_time() : 0; });

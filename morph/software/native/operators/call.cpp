@@ -4,6 +4,7 @@
 #include "device/assertions.h"
 #include "device/clock.h"
 #include "device/errors.h"
+#include "device/faults.h"
 #include "memory/host_view.h"
 #include "operators/numbers.h"
 #include "operators/sparse.h"
@@ -85,6 +86,11 @@ void write_back(const Tensor& mine, const Tensor& host) {
   mine.unsafeGetTensorImpl()->set_sizes_and_strides(host.sizes(), host.strides());
 }
 
+bool can_be_nan(const Tensor& tensor) {
+  bool is_inexact = at::isFloatingType(tensor.scalar_type()) || at::isComplexType(tensor.scalar_type());
+  return is_inexact && tensor.numel() && tensor.layout() == c10::kStrided && !tensor._is_zerotensor();
+}
+
 }  // namespace
 
 Tensor& Call::to_host(const Tensor& tensor, bool written) {
@@ -137,10 +143,21 @@ Tensor Call::view(const Tensor& tensor, bool written) {
   return host_view(tensor, written ? host_view(tensor.storage()) : readable_host_view(tensor.storage()));
 }
 
-void Call::write_back() {
+void Call::write_back(bool has_results) {
   for (auto& [device, host, written] : pairs_)
     if (written) software::write_back(tensor_of(device), host);
   queue();
+  if (may_happen(Fault::kResult) && !has_results) [[unlikely]] spoil({});
+}
+
+void Call::spoil(at::ArrayRef<Tensor*> fresh) {
+  std::vector<Tensor> all;
+  for (Tensor* each : fresh) all.push_back(*each);
+  for (auto& [device, host, written] : pairs_)
+    if (written) all.push_back(tensor_of(device));
+  auto found = std::find_if(all.begin(), all.end(), can_be_nan);
+  if (found == all.end() || !does_happen(Fault::kResult, device().index(), name_)) return;
+  host_view(*found).as_strided({}, {}).fill_(std::numeric_limits<double>::quiet_NaN());
 }
 
 void Call::queue() {
@@ -150,9 +167,15 @@ void Call::queue() {
 }
 
 void Call::to_device(at::ArrayRef<Tensor*> results) {
+  c10::SmallVector<Tensor*, 4> fresh;
+  const bool may_spoil = may_happen(Fault::kResult);
   for (Tensor* result : results)
-    if (result->defined() && result->is_cpu() && to_device(*result, results)) use(*result, true);
+    if (result->defined() && result->is_cpu() && to_device(*result, results)) {
+      use(*result, true);
+      if (may_spoil) [[unlikely]] fresh.push_back(result);
+    }
   queue();
+  if (may_spoil) [[unlikely]] spoil(fresh);
 }
 
 bool Call::to_device(Tensor& host, at::ArrayRef<Tensor*> results) {

@@ -5,6 +5,7 @@
 #include "device/assertions.h"
 #include "device/cublas.h"
 #include "device/device.h"
+#include "device/faults.h"
 #include "memory/memory.h"
 #include "operators/traits.h"
 #include "operators/views.h"
@@ -82,8 +83,8 @@ class Call {
   at::Tensor element_to_host(const at::Tensor& tensor, bool written = false);  // of a list, whose views are not cached
   bool sparse() const { return sparse_; }
 
-  // The CPU's kernel may have resized its output.
-  void write_back();
+  // The CPU's kernel may have resized its output. Without results nothing follows.
+  void write_back(bool has_results = false);
   void to_device(at::ArrayRef<at::Tensor*> results);
 
  private:
@@ -111,6 +112,7 @@ class Call {
     if (is_ordered_) [[unlikely]] add_uses(uses_, tensor, written);
   }
   void queue();
+  void spoil(at::ArrayRef<at::Tensor*> fresh);  // by NaN, if a fault happens: a result, or else what it wrote to
   void refuse_generator() const;  // of the device, in a call without tensors of the device
   [[noreturn]] void mixed(c10::Device other) const;
   bool take_over(at::Tensor& host, at::ArrayRef<at::Tensor*> results);

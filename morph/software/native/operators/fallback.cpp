@@ -153,7 +153,7 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::St
     seed(call, op, values, seeded);
     run(call, op, stack);
   }
-  call.write_back();
+  call.write_back(true);
   size_t count = schema.returns().size();
   results_to_device(call, stack->data() + (stack->size() - count), count);
 }

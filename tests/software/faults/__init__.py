@@ -1,0 +1,1 @@
+"""Faults on purpose, and programs that recover from them."""
