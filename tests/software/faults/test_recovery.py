@@ -53,6 +53,27 @@ def test_memory_that_is_out_is_asked_for_again():
     assert re.fullmatch(r"oom at retry\.py:\d+, in step 3", second)
 
 
+@pytest.mark.needs("accelerate")
+@pytest.mark.parametrize("place", ["call=4", "step=3,call=2"])
+def test_accelerate_finds_a_smaller_batch(place):
+    code = """
+import torch
+from accelerate.utils import find_executable_batch_size
+tried = []
+@find_executable_batch_size(starting_batch_size=100)
+def train(batch_size):
+    tried.append(batch_size)
+    layer = torch.nn.Linear(8, 8).cuda()
+    optimizer = torch.optim.Adam(layer.parameters())
+    for _ in range(4):
+        layer(torch.rand(batch_size, 8, device="cuda")).sum().backward()
+        optimizer.step()
+train()
+print(tried)
+"""
+    assert run(f"oom@{place}", "-c", code).stdout == "[100, 90]\n"
+
+
 def test_chances_are_the_same_each_time():
     first, second = (run("oom@p=0.1,seed=3", PROGRAMS / "retry.py") for _ in range(2))
     assert injected(first) == injected(second)
