@@ -233,6 +233,7 @@ void* Arena::take_outside(size_t bytes, bool torchs) {
   auto segment = std::make_unique<Segment>(Segment{device_, start, size, offset, 0, {0, 0}, true});
   segment->is_uncached = torchs, segment->requested = bytes;
   outside_bytes_ += size;
+  if (are_peaks_watched()) peaks_.reserve(int64_t(size));
   enter(start, rounded(size, kGranule), segment.get());
   if (hides_memory()) map_hidden(*segment, file());
   outside_.emplace(start, std::move(segment));
@@ -250,6 +251,7 @@ bool Arena::give_back_outside(Segment* segment) {
   munmap(segment->start, bytes);
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(segment->offset), off_t(bytes));
   outside_bytes_ -= segment->size;
+  if (are_peaks_watched()) peaks_.reserve(-int64_t(segment->size));
   outside_.erase(found);
   return true;
 }

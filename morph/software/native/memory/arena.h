@@ -5,6 +5,7 @@
 #include "device/device.h"
 #include "memory/free_blocks.h"
 #include "memory/history.h"
+#include "memory/peaks.h"
 #include "memory/spin_lock.h"
 
 #include <deque>
@@ -40,6 +41,10 @@ class Arena {
   void reset_peaks();
   void raise_peaks();  // to what is held now
   void reset_totals();
+
+  // peaks.h
+  Peaks::Found peaks();
+  void note_level();
 
   void list(std::vector<SegmentView>& into);
 
@@ -100,6 +105,7 @@ class Arena {
   SpinLock lock_;
   c10::CachingDeviceAllocator::DeviceStats stats_;
   Block* spare_ = nullptr;  // a list of blocks that are none any more, for the next splits: one in each operator
+  Peaks peaks_;
   struct { int64_t blocks, bytes; } inactive_{};  // not yet in the statistics
   std::vector<std::unique_ptr<FreeBlocks>> free_;  // one for each pool, stream and kind of segment
   std::map<const char*, std::unique_ptr<Segment>> segments_;

@@ -54,6 +54,7 @@ void* take(DeviceIndex index, size_t bytes) {
   open_context(index);
   free_unused();
   Remembered with(true);
+  if (are_peaks_watched()) [[unlikely]] note_taking_line();
   TORCH_CHECK_WITH(OutOfMemoryError, bytes < most || settings().type != c10::DeviceType::CUDA, settings().title,
                    " out of memory. Tried to allocate more than 1EB memory.");
   bool fails = happens(Fault::kMemory, index);
@@ -69,6 +70,7 @@ void* take(DeviceIndex index, size_t bytes) {
   } catch (const c10::OutOfMemoryError&) {
     tell_of_refused_memory(index, bytes);
     report_refused(index, bytes);
+    if (are_peaks_watched()) note_refusal(index, bytes);
     throw;
   }
 }
@@ -223,6 +225,16 @@ std::vector<std::vector<MemoryEvent>> memory_history() {
   std::vector<std::vector<MemoryEvent>> all;
   for (auto& each : arenas) all.push_back(each->history());
   return all;
+}
+
+std::vector<Peaks::Found> peaks() {
+  std::vector<Peaks::Found> all;
+  for (auto& each : arenas) all.push_back(each->peaks());
+  return all;
+}
+
+void note_levels() {
+  for (auto& each : arenas) each->note_level();
 }
 
 std::vector<SegmentView> memory_segments() {

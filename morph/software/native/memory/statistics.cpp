@@ -25,6 +25,7 @@ void Arena::count_allocated(const Block* block, int sign) {
   bool large = block->segment->large;
   add(stats_.allocation, large, sign);
   add(stats_.allocated_bytes, large, sign * int64_t(block->size));
+  if (are_peaks_watched()) [[unlikely]] peaks_.count(block, sign * int64_t(block->size));
 }
 
 void Arena::count_active(const Block* block, int sign) {
@@ -49,6 +50,7 @@ void Arena::settle_inactive(bool large) {
 void Arena::count_segment(const Segment& segment, int sign) {
   add(stats_.segment, segment.large, sign);
   add(stats_.reserved_bytes, segment.large, sign * int64_t(segment.size));
+  if (are_peaks_watched()) [[unlikely]] peaks_.reserve(sign * int64_t(segment.size));
 }
 
 std::vector<Arena::StatArray*> Arena::all_stats() {
@@ -72,6 +74,7 @@ void Arena::raise_peaks() {
   std::lock_guard lock(lock_);
   for (StatArray* array : all_stats())
     for (auto& stat : *array) stat.peak = std::max(stat.peak, stat.current);
+  if (are_peaks_watched()) [[unlikely]] peaks_.note();
 }
 
 void Arena::reset_totals() {

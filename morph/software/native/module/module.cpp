@@ -136,6 +136,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("set_default_tensor_type", [](const py::object& type) { set_default_tensor_type(type.ptr()); });
   bind_streams(module);
   bind_memory(module);
+  bind_peaks(module);
   bind_pools(module);
   bind_compiled_code(module);
 }
