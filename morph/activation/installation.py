@@ -55,7 +55,7 @@ def install(request: Request, journal: Journal) -> Installation:
     """
     _refuse_free_threading()
     backend = _choose(request, journal)
-    _ensure_checked(backend.table.facts)
+    _ensure_checked(backend.table.facts, backend.simulated)
     _serve_packages(request, journal)
     if backend.table.facts.native_cuda:
         _make_active(backend, journal)
@@ -90,7 +90,7 @@ def _refuse_free_threading() -> None:
         raise ActivationError("morph does not support free-threaded Python; set PYTHON_GIL=1, or use another")
 
 
-def _ensure_checked(facts: Facts) -> None:
+def _ensure_checked(facts: Facts, simulated: bool) -> None:
     asked = [
         (variables.SANITIZE, "kernels and memory are checked", settings.sanitizers()),
         (variables.INJECT, "faults are injected", faults.wanted()),
@@ -99,6 +99,11 @@ def _ensure_checked(facts: Facts) -> None:
         if wanted and not facts.software:
             where = f"on the software device, not on {facts.name}; say --backend cpu"
             raise ActivationError(f"{name}: {what} {where}")
+    if not (facts.software or simulated) and settings.is_fitted():
+        raise ActivationError(
+            f"{variables.FIT}: memory is accounted on the software device, "
+            f"not on {facts.name}; say --backend cpu, or --rehearse {facts.name}"
+        )
 
 
 def _choose(request: Request, journal: Journal) -> Backend:

@@ -19,6 +19,7 @@ MOST_DEVICES = 64  # c10 numbers the devices of one kind with a signed byte, and
 LEAST_MEMORY = 32 << 20  # room for the allocator's smallest segments
 ROUND = 2 << 20  # the allocator's pages
 ALL = "all"
+OF_DEVICE = "1"  # the value of MORPH_FIT that names no card
 PADDING = 512  # bytes after an allocation that the sanitizer keeps empty: as much as sizes are rounded to
 SANITIZERS = MEMORY, RACE, SYNC, HOST, LEAK = "memory", "race", "sync", "host", "leak"  # what is looked for
 CPP, TRITON = LANGUAGES = "cpp", "triton"  # what inductor generates
@@ -91,7 +92,7 @@ def settle(facts: Facts, asked: Size) -> Size:
     configured = size(
         variables.read(variables.DEVICES),
         variables.read(variables.DEVICE_MEMORY),
-        variables.read(variables.DEVICE_PROFILE),
+        variables.read(variables.DEVICE_PROFILE) or _card_to_fit(),
         (variables.DEVICES, variables.DEVICE_MEMORY, variables.DEVICE_PROFILE),
     )
     card = _card(facts, asked.profile or configured.profile)
@@ -190,6 +191,16 @@ def sanitizers(text: str | None = None, source: str = variables.SANITIZE) -> tup
         if name not in SANITIZERS:
             raise SettingsError(source, f"what is checked must be of {', '.join(SANITIZERS)}, not {name!r}")
     return names
+
+
+def is_fitted() -> bool:
+    """Return whether to tell if the program fits in the devices' memory."""
+    return variables.read(variables.FIT) is not None
+
+
+def _card_to_fit() -> str | None:
+    name = variables.read(variables.FIT)
+    return None if name in (None, OF_DEVICE) else cards.load(str(name), variables.FIT).name
 
 
 def _processes() -> int:

@@ -146,6 +146,10 @@ def _install(machine: Machine) -> None:
             from morph.software import injecting
 
             injecting.arm(faulty)
+    if settings.is_fitted():
+        from morph.software import fit
+
+        fit.watch()
     if not machine.quirks.place:
         _add_to_torch(machine)
 

@@ -9,8 +9,8 @@ from morph.running.commands import COMMANDS
 
 EXAMPLE = "completion bash >> ~/.bashrc"
 OPTIONS = (
-    "--backend --rehearse --json --devices --device-memory --device-profile --sanitize --inject --report"
-    " --quiet --version --help -m -c"
+    "--backend --rehearse --json --devices --device-memory --device-profile --sanitize --inject --fit"
+    " --report --quiet --version --help -m -c"
 )
 
 # bash offers the words that begin like the last one; zsh has a mode that reads bash's scripts
@@ -37,6 +37,7 @@ complete -c morph -l device-memory -x
 complete -c morph -l device-profile -x
 complete -c morph -l sanitize
 complete -c morph -l inject -x
+complete -c morph -l fit
 complete -c morph -l report -r
 complete -c morph -s q -l quiet
 complete -c morph -s V -l version

@@ -42,7 +42,7 @@ options:
                    it would run; the exit status is the program's own
   --rehearse all   the same on each backend in turn, with a column for each; the
                    exit status is 0 if the program would run on all, else 1
-  --json FILE      write the result of a rehearsal as JSON, too
+  --json FILE      write the result of a rehearsal, or of --fit, as JSON, too
   --devices N      the number of software devices, on the CPU or in a rehearsal
   --device-memory AMOUNT
                    the memory of each of these, such as 8GiB
@@ -56,6 +56,8 @@ options:
                    have the software device fail on purpose, such as
                    oom@step=3: oom, nan, ecc, nccl-timeout, rank-exit and
                    slow-rank; several may be given
+  --fit[=CARD]     tell at the end whether the program fits in the memory of the
+                   card, how much each phase of training takes, and what for
   --report FILE    write every CUDA name that the program uses, where, how often
                    and how it was served, to FILE.html or FILE.json
   -q, --quiet      do not say at start what cuda is; problems are still said
@@ -70,7 +72,7 @@ commands (each has a --help; ./NAME runs a program of that name):
 
 environment:
   MORPH_BACKEND, MORPH_REHEARSE, MORPH_DEVICES, MORPH_DEVICE_MEMORY,
-  MORPH_DEVICE_PROFILE, MORPH_SANITIZE, MORPH_INJECT
+  MORPH_DEVICE_PROFILE, MORPH_SANITIZE, MORPH_INJECT, MORPH_FIT
                    the same as the options, which come first
   MORPH_QUIET      "1" is the same as --quiet
   MORPH_PACKAGES   the packages that see CUDA, beside the program; else all do

@@ -76,13 +76,24 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
     options, words = Options(), list(arguments)
     while words and (words[0] in _SHORT or (words[0].startswith("--") and words[0] != "--")):
         options = _option(options, words)
-    if options.json and not options.rehearse:
-        raise UsageError("--json needs --rehearse")
+    if options.json and bool(options.rehearse) == bool(options.fit):
+        raise UsageError("--json needs --rehearse or --fit, and not both")
     if options.report and (options.rehearse or not options.report.endswith((".html", ".json"))):
         raise UsageError("--report cannot go with --rehearse, and needs a file that ends in .html or .json")
+    options = _with_card(options)
     if words[:1] == ["--"]:
         return options, _file(words[1:])
     return options, _program(words)
+
+
+def _with_card(options: Options) -> Options:
+    """Return the options with the card that --fit names."""
+    card, other = options.fit, options.device_profile
+    if card in (None, _ALONE["fit"]):
+        return options
+    if other not in (None, card):
+        raise UsageError(f"--fit={card} and --device-profile {other} are two cards")
+    return options._replace(device_profile=card)
 
 
 def _answer(name: str) -> int:
@@ -157,10 +168,11 @@ _NEEDS = {
     "device-profile": "the name of a card, such as h100",
     "sanitize": "a check, such as race",
     "inject": "a fault, such as oom@step=3",
+    "fit": "the name of a card, such as h100",
 }
 _SHORT = {"-h": "--help", "-V": "--version", "-q": "--quiet"}
 _FLAGS = {"quiet"}
-_ALONE = {"sanitize": "memory,race"}  # the value of an option that need not have one
+_ALONE = {"sanitize": "memory,race", "fit": "1"}  # the value of an option that need not have one
 _SEVERAL = {"inject": ";"}  # what is put between the values of an option that may be given again
 _KINDS = {"-m": "module", "-c": "code"}
 _ANSWERS: dict[str, Callable[[], str]] = {"help": lambda: _help().text(), "version": _version}

@@ -16,13 +16,14 @@ class Options(NamedTuple):
     Attributes:
         backend: The backend's name; None leaves the choice to morph.
         rehearse: The backend to simulate, or "all"; None runs on a real device.
-        json: The file for the results of a rehearsal; None for none.
+        json: The file for the results of a rehearsal, or of fit; None for none.
         report: The file for the CUDA names that a run uses; None for none.
         devices: The number of software devices, as written; None for the default.
         device_memory: The memory of each, as written; None for the default.
         device_profile: The card that they stand for; None for none.
         sanitize: What to check of kernels, as written; None for nothing.
         inject: The faults that are to happen, as written; None for none.
+        fit: The card whose memory is to suffice, "1" for the devices' as it is; None for no report of it.
         quiet: Whether morph does not say at start what it has chosen.
     """
 
@@ -35,6 +36,7 @@ class Options(NamedTuple):
     device_profile: str | None = None
     sanitize: str | None = None
     inject: str | None = None
+    fit: str | None = None
     quiet: bool = False
 
     def variables(self) -> dict[str, str | None]:
@@ -47,6 +49,7 @@ class Options(NamedTuple):
             variables.DEVICE_PROFILE: self.device_profile,
             variables.SANITIZE: self.sanitize,
             variables.INJECT: self.inject,
+            variables.FIT: self.fit,
             QUIET: "1" if self.quiet else None,
         }
 
@@ -58,6 +61,7 @@ class Options(NamedTuple):
             "--device-profile": self.device_profile,
             "--sanitize": self.sanitize,
             "--inject": self.inject,
+            "--fit": self.fit,
         }
         quiet = ["--quiet"] if self.quiet else []
         return quiet + [f"{name}={value}" for name, value in sizes.items() if value is not None]

@@ -50,6 +50,7 @@ def run(options: Options, program: Program) -> None:
             table.load(named)  # a wrong name is refused now, not when the program imports torch
         options = options._replace(backend=named or settings.backend)
         children.inherit(os.environ, options.variables(), scope)
+        _report_fit(options)
         with _armed(options, program, scope, size):
             program.run()
     except MorphError as error:
@@ -77,7 +78,17 @@ def _size(options: Options) -> Size:
     settings.sanitizers(options.sanitize, "--sanitize")
     faults.wanted(options.inject, "--inject")
     asked = options.devices, options.device_memory, options.device_profile
-    return settings.size(*asked, ("--devices", "--device-memory", "--device-profile"))
+    source = "--fit" if options.fit == options.device_profile else "--device-profile"
+    return settings.size(*asked, ("--devices", "--device-memory", source))
+
+
+def _report_fit(options: Options) -> None:
+    from morph.software import settings
+
+    if settings.is_fitted():  # MORPH_FIT is set for the option, too
+        from morph.software import fit_report
+
+        fit_report.collect(None if options.rehearse else options.json)
 
 
 @contextmanager
