@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import torch
+from torch._compile import _disable_dynamo
 from torch.optim import optimizer
 
 from morph.software import fit_report, sanitizing
@@ -21,8 +22,9 @@ def watch() -> None:
     """Watch the memory from now on, and tell at the end of this process."""
     native = started().native
     native.watch_peaks([*sanitizing.OTHERS, "<"])
-    optimizer.register_optimizer_step_pre_hook(lambda *_: native.begin_step())
-    optimizer.register_optimizer_step_post_hook(lambda *_: native.end_step())
+    # a compiled step breaks its graph there
+    optimizer.register_optimizer_step_pre_hook(_disable_dynamo(lambda *_: native.begin_step()))
+    optimizer.register_optimizer_step_post_hook(_disable_dynamo(lambda *_: native.end_step()))
     atexit.register(_tell, os.getpid())
 
 

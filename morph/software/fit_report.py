@@ -62,7 +62,7 @@ def _write(file: str, content: dict[str, Any]) -> None:
 
 
 def fits(record: dict[str, Any], device: dict[str, Any]) -> bool | None:
-    """Return whether a process fits on a device; None if it ended early, or went on after a refusal."""
+    """Return whether a process fits on a device; None if it ended early, or not by a refusal."""
     refused = record["refused"]
     if refused and refused["device"] == device["device"]:
         return False if record["out_of_memory"] else None
@@ -89,14 +89,19 @@ def _print_device(record: dict[str, Any], device: dict[str, Any], console: Conso
     for phase, level in device["phases"].items():
         if any(level.values()):
             shown.add_row(phase, _amount(level["allocated"]), _amount(level["reserved"]))
-    console.print(shown)
+    if shown.row_count:
+        console.print(shown)
+        _print_holders(device, console)
+    style = {True: "bold green", False: "bold red", None: "bold yellow"}[fits(record, device)]
+    _say(console, f"{device['device']} of process {record['process']} {_verdict(record, device)}", style)
+
+
+def _print_holders(device: dict[str, Any], console: Console) -> None:
     at = device["at"]
     _say(console, f"the most was allocated in step {at['step']} ({at['phase']}), by")
     for each in device["lines"]:
         blocks = display.counted(each["blocks"], "block")
         _say(console, f"  {_amount(each['bytes']):>10}  {display.printable(each['line'])}, {blocks}")
-    style = {True: "bold green", False: "bold red", None: "bold yellow"}[fits(record, device)]
-    _say(console, f"{device['device']} of process {record['process']} {_verdict(record, device)}", style)
 
 
 def _say(console: Console, text: str, style: str = "") -> None:
@@ -115,7 +120,7 @@ def _verdict(record: dict[str, Any], device: dict[str, Any]) -> str:
     at = f"at {refused['line']} in step {refused['step']} ({refused['phase']})"
     more = f"{_amount(refused['bytes'])} more than {used}"
     if answer is None:
-        return f"went on after {display.counted(refused['count'], 'refusal')}, the last {at}: {more}"
+        return f"was refused memory, {display.counted(refused['count'], 'time')}, the last {at}: {more}"
     return f"does not fit: OutOfMemoryError {at}, which asked for {more}"
 
 
