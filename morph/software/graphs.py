@@ -26,6 +26,9 @@ EMPTY = (
 )
 
 
+made: weakref.WeakSet[Graph] = weakref.WeakSet()
+
+
 def values(machine: Machine) -> dict[str, Any]:
     """Return the vendor's name of the class of graphs: ``NPUGraph``."""
     return {f"{machine.quirks.title}Graph": Graph}
@@ -47,6 +50,7 @@ class Graph:
     _mode = 0  # of MODES
 
     def __init__(self) -> None:
+        made.add(self)
         self._capture: Capture | None = None
         self._steps: list[Step] | None = None
         self._pool: pools.Id | None = None

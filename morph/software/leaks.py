@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from morph.software import sanitizing
+from morph.software import graphs, sanitizing, settings
 from morph.software.machine import started
 
 MOST_LINES = 20  # of a report
@@ -38,6 +38,17 @@ def taken() -> dict[int, Taken]:
     }
 
 
+def handles() -> dict[str, int]:
+    """Return how many events, streams that the program made by the runtime, and graphs there are."""
+    events, streams = started().native.handles()
+    return {"event": events, "stream": streams, "graph": len(graphs.made)}
+
+
+def counted(handles: dict[str, int]) -> list[str]:
+    """Return how many there are of each kind, ``"2 events"``; nothing of a kind of which there is none."""
+    return [f"{count} {kind}{'s' * (count > 1)}" for kind, count in handles.items() if count > 0]
+
+
 def lines(blocks: dict[int, Taken]) -> list[str]:
     """Return what blocks there are, those that one line of the program took together, the largest first."""
     by_place: dict[tuple[int, str], list[int]] = collections.defaultdict(list)
@@ -55,6 +66,8 @@ def lines(blocks: dict[int, Taken]) -> list[str]:
 def report() -> None:
     """Say on stderr what is left at the end of a program."""
     gc.collect()
-    left = taken()
-    for line in lines(left) or ["nothing"]:
-        print(f"morph: device memory is left at the end: {line}", file=sys.stderr)
+    left = [*lines(taken()), *counted(handles())]
+    for line in left:
+        started().native.note_found(settings.LEAK, f"left at the end: {line}")
+    for line in left or ["nothing"]:
+        print(f"morph: left at the end: {line}", file=sys.stderr)

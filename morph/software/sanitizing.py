@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 import morph
-from morph.software import histories
+from morph.software import histories, settings
 from morph.software.machine import started
 
 OTHERS = tuple(f"{pathlib.Path(str(package.__file__)).parent}{os.sep}" for package in (torch, morph))
@@ -46,7 +46,9 @@ def host_access() -> str:
         line = _line_of(access["frames"] or [])
         block = f"an allocation of {access['bytes']} bytes on cuda:{access['device']}"
         place = f"{access['offset']} bytes into {block}" + f", made at {line}" * bool(line)
-    return f"CUDA error: the host uses device memory (found by MORPH_SANITIZE=host)\n  {place}"
+    text = f"CUDA error: the host uses device memory (found by MORPH_SANITIZE=host)\n  {place}"
+    started().native.note_found(settings.HOST, text)
+    return text
 
 
 def watch_order() -> None:

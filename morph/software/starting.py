@@ -159,6 +159,8 @@ def _sanitize(wanted: set[str]) -> None:
         return
     from morph.software import leaks, sanitizing  # and torch
 
+    if file := variables.read(variables.SANITIZE_JSON):
+        started().native.write_reports_to(file)
     if wanted & {settings.MEMORY, settings.HOST, settings.LEAK}:
         sanitizing.remember_allocations()
     if settings.HOST in wanted:

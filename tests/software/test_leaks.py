@@ -33,6 +33,16 @@ def test_that_keeps(shared):
 def test_that_keeps_what_another_has_kept():
     assert len(kept) == 1
 
+def test_that_keeps_handles():
+    event, graph = torch.cuda.Event(), torch.cuda.CUDAGraph()
+    event.record()
+    kept.append((event, graph))
+
+def test_of_handles():
+    event = torch.cuda.Event()
+    event.record()
+    torch.cuda.Stream().wait_event(event)
+
 def test_of_a_cycle():
     a = [torch.zeros(7, device="cuda")]
     a.append(a)
@@ -53,6 +63,8 @@ layer = torch.nn.Linear(10, 10, bias=False, device="cuda")
 several = [torch.ones(1000, device="cuda") for _ in range(3)]
 gone = torch.ones(10, device="cuda")
 del gone
+event = torch.cuda.Event()
+event.record()
 """
 
 
@@ -74,9 +86,10 @@ def test_memory_that_a_test_leaves_is_an_error(tmp_path, words):
     (tmp_path / "test_it.py").write_text(TESTS)
     done = run(tmp_path, *words, "-q", "-p", "no:cacheprovider", "test_it.py")
     line = next(n for n, text in enumerate(TESTS.splitlines(), 1) if "kept.append" in text)
-    assert "1 failed, 5 passed, 1 error" in done.stdout, done.stdout + done.stderr
+    assert "1 failed, 7 passed, 2 errors" in done.stdout, done.stdout + done.stderr
     assert "ERROR at teardown of test_that_keeps _" in done.stdout
     assert f"  400 bytes on cuda:0 in 1 block, made at test_it.py:{line}\n" in done.stdout
+    assert "\nleft on the device after the test:\n  1 event\n  1 graph\n" in done.stdout
     assert "at the end" not in done.stderr
 
 
@@ -84,8 +97,9 @@ def test_memory_that_a_test_leaves_is_an_error(tmp_path, words):
 def test_a_program_is_told_what_is_left(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     done = run(tmp_path, "morph", "-q", "--backend", "cpu", "--sanitize=leak", "program.py")
-    left = "morph: device memory is left at the end: "
+    left = "morph: left at the end: "
     assert done.stderr.splitlines() == [
         f"{left}12000 bytes on cuda:0 in 3 blocks, made at program.py:4",
         f"{left}400 bytes on cuda:0 in 1 block, made at program.py:3",
+        f"{left}1 event",
     ]

@@ -15,7 +15,7 @@ import torch
 
 from morph.kernels.triton import descriptors
 from morph.kernels.triton.errors import KernelFailedError, UnsupportedOperationError
-from morph.software import capture, sanitizing
+from morph.software import capture, sanitizing, settings
 from morph.software.machine import started
 
 SHUFFLE = "MORPH_SHUFFLE"
@@ -121,8 +121,10 @@ class Launcher:
         if began:  # a profiler records the device
             native.end_kernel(self._name, began)
         if message is not None:
-            words = f"{message.decode()}{_origin(function)}"
-            raise KernelFailedError(f"the Triton kernel {self._name} stopped: {words}")
+            words = f"the Triton kernel {self._name} stopped: {message.decode()}{_origin(function)}"
+            if "illegal memory access" in words:
+                native.note_found(settings.MEMORY, words)
+            raise KernelFailedError(words)
 
 
 def _is_on_device(value: Any) -> bool:

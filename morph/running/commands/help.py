@@ -42,7 +42,8 @@ options:
                    it would run; the exit status is the program's own
   --rehearse all   the same on each backend in turn, with a column for each; the
                    exit status is 0 if the program would run on all, else 1
-  --json FILE      write the result of a rehearsal, or of --fit, as JSON, too
+  --json FILE      write the result of a rehearsal, of --fit or of --sanitize as
+                   JSON, too
   --devices N      the number of software devices, on the CPU or in a rehearsal
   --device-memory AMOUNT
                    the memory of each of these, such as 8GiB

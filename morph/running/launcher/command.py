@@ -76,8 +76,8 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Program]:
     options, words = Options(), list(arguments)
     while words and (words[0] in _SHORT or (words[0].startswith("--") and words[0] != "--")):
         options = _option(options, words)
-    if options.json and bool(options.rehearse) == bool(options.fit):
-        raise UsageError("--json needs --rehearse or --fit, and not both")
+    if options.json and [options.rehearse, options.fit, options.sanitize].count(None) != 2:
+        raise UsageError("--json needs one of --rehearse, --fit and --sanitize")
     if options.report and (options.rehearse or not options.report.endswith((".html", ".json"))):
         raise UsageError("--report cannot go with --rehearse, and needs a file that ends in .html or .json")
     options = _with_card(options)

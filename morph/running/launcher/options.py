@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from morph.base import variables
@@ -16,7 +17,7 @@ class Options(NamedTuple):
     Attributes:
         backend: The backend's name; None leaves the choice to morph.
         rehearse: The backend to simulate, or "all"; None runs on a real device.
-        json: The file for the results of a rehearsal, or of fit; None for none.
+        json: The file for the results of a rehearsal, of fit or of sanitize; None for none.
         report: The file for the CUDA names that a run uses; None for none.
         devices: The number of software devices, as written; None for the default.
         device_memory: The memory of each, as written; None for the default.
@@ -48,10 +49,15 @@ class Options(NamedTuple):
             variables.DEVICE_MEMORY: self.device_memory,
             variables.DEVICE_PROFILE: self.device_profile,
             variables.SANITIZE: self.sanitize,
+            variables.SANITIZE_JSON: self._reports(),
             variables.INJECT: self.inject,
             variables.FIT: self.fit,
             QUIET: "1" if self.quiet else None,
         }
+
+    def _reports(self) -> str | None:
+        is_file = self.sanitize and self.json and self.json != "-"
+        return os.path.abspath(str(self.json)) if is_file else self.json if self.sanitize else None
 
     def words(self) -> list[str]:
         """Return the words of a command line that set up the software device so, and quiet."""

@@ -34,8 +34,11 @@ def run(options: Options, program: Program) -> None:
     withdraw()
     try:
         size = _size(options)
-        for file in filter(None, [options.report, options.json if options.json != "-" else None]):
+        json = options.json if options.json != "-" else None
+        for file in filter(None, [options.report, json]):
             _ensure_writable(file)
+        if options.sanitize and json:
+            open(json, "w").close()  # processes append to it
         if options.rehearse:
             from morph.running.launcher import rehearsing
 

@@ -2,6 +2,7 @@
 #include "block.h"
 
 #include "device.h"
+#include "grid.h"
 #include "sanitizer/sites.h"
 
 #include <algorithm>
@@ -338,11 +339,12 @@ bool Block::release_arrived() {
   return any;
 }
 
-void Block::fail_access(const std::string& what, const void* site) {
+void Block::fail_access(const std::string& what, const void* site, const char* check) {
   const morph_index& b = place.block, &t = place.thread;
   std::string where = c10::str("block [", b.x, ",", b.y, ",", b.z, "], thread [", t.x, ",", t.y, ",", t.z, "]");
   std::string text = c10::str("CUDA error: an illegal memory access was encountered: ", sanitizer::source_of(site), ": ",
                               what, ", ", where);
+  if (is_launching()) device_functions().note_found(check, text);  // another thread may not ask for the function
   fail(std::make_exception_ptr(c10::AcceleratorError({__func__, __FILE__, __LINE__}, cudaErrorIllegalAddress, text)));
 }
 

@@ -209,7 +209,7 @@ cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) { return
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned) {
   if (!sanitizer::is_memory_hidden()) return cudaMalloc(pointer, bytes);
   return answered([&] {
-    *pointer = bytes ? memory_functions().take_managed(bytes) : nullptr;
+    *pointer = bytes ? device_functions().take_managed(bytes) : nullptr;
     return *pointer || !bytes ? cudaSuccess : cudaErrorMemoryAllocation;
   });
 }
@@ -239,10 +239,10 @@ cudaError_t cudaFreeHost(void* pointer) {
   });
 }
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
-  return answered([&] { return cudaError_t(memory_functions().pin(pointer, bytes)); });
+  return answered([&] { return cudaError_t(device_functions().pin(pointer, bytes)); });
 }
 cudaError_t cudaHostUnregister(void* pointer) {
-  return answered([&] { return cudaError_t(memory_functions().unpin(pointer)); });
+  return answered([&] { return cudaError_t(device_functions().unpin(pointer)); });
 }
 cudaError_t cudaHostGetDevicePointer(void** on_device, void* host, unsigned) { return *on_device = host, cudaSuccess; }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {

@@ -132,19 +132,19 @@ void* address_of(const char* function) {
   return PyLong_AsVoidPtr(address.value);
 }
 
-const MemoryFunctions& memory_functions() {
-  static const auto* functions = static_cast<const MemoryFunctions*>(address_of("memory_functions"));
+const DeviceFunctions& device_functions() {
+  static const auto* functions = static_cast<const DeviceFunctions*>(address_of("device_functions"));
   return *functions;
 }
 
 void begin_device_access() {
-  if (sanitizer::is_memory_hidden()) memory_functions().begin_access();
+  if (sanitizer::is_memory_hidden()) device_functions().begin_access();
 }
 void end_device_access() {
-  if (sanitizer::is_memory_hidden()) memory_functions().end_access();
+  if (sanitizer::is_memory_hidden()) device_functions().end_access();
 }
 void* usable_address(const void* pointer) {
-  return sanitizer::is_memory_hidden() ? memory_functions().usable(pointer) : const_cast<void*>(pointer);
+  return sanitizer::is_memory_hidden() ? device_functions().usable(pointer) : const_cast<void*>(pointer);
 }
 void* take_pinned(size_t bytes) {
   return sanitizer::is_memory_hidden() ? pinned()->raw_allocate(bytes) : ::operator new(bytes);

@@ -40,7 +40,7 @@ cudaDeviceProp properties_of(int device);
 std::pair<size_t, size_t> memory_of(int device);  // free and total bytes
 void* address_of(const char* function);  // what such a function of the device's module returns: "locator"
 // The software device's own (morph/software/native/memory/hidden.h).
-struct MemoryFunctions {
+struct DeviceFunctions {
   void (*begin_access)();
   void (*end_access)();
   bool (*open_hidden)(const void* address);
@@ -48,8 +48,9 @@ struct MemoryFunctions {
   void* (*take_managed)(size_t bytes);
   int32_t (*pin)(const void* pointer, size_t bytes);
   int32_t (*unpin)(const void* pointer);
+  void (*note_found)(const char* check, const std::string& text);
 };
-const MemoryFunctions& memory_functions();
+const DeviceFunctions& device_functions();
 // With MORPH_SANITIZE=host: where what runs on the host, as a copy, uses device memory.
 template <class T>
 T* usable(T* pointer) { return static_cast<T*>(usable_address(pointer)); }

@@ -89,6 +89,7 @@ c10::Stream current_stream(c10::DeviceIndex index);
 int stream_priority(c10::StreamId id);
 c10::StreamId make_stream(int priority);  // one of its own, on any device; torch's streams are used in turn
 bool end_stream(c10::StreamId id);        // false if there is none
+std::pair<int64_t, int64_t> handles();    // how many events there are, and streams that make_stream made
 bool is_made(c10::StreamId id);           // by make_stream, and not ended
 bool is_stream(c10::StreamId id);         // whether it was given to somebody and not ended, or is the default one
 c10::StreamId stream_of_handle(intptr_t handle);  // CUDA has three handles of the default stream

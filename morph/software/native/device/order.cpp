@@ -1,6 +1,8 @@
 // See order.h.
 #include "device/order.h"
 
+#include "device/reports.h"
+
 #include "device/captures.h"
 #include "device/errors.h"
 #include "memory/held.h"
@@ -71,13 +73,18 @@ void host_waits(const Moment& moment) {
   let_go_of_past(order.host);
 }
 
+[[noreturn]] void refuse_order(const std::string& text) {
+  note_found("sync", text);
+  TORCH_CHECK(false, text);
+}
+
 [[noreturn]] void refuse_conflict(const Conflict& earlier, const Queued& work, const Use& use) {
   std::string one = text_of(earlier.work.where), other = text_of(work.where);
   std::string way_out = "and nothing makes " + other + " wait for " + one + ": Stream.wait_stream or an event does";
   if (earlier.is_reused) way_out = "freed meanwhile: Tensor.record_stream keeps memory that " + one + " still uses";
-  TORCH_CHECK(false, kMissingWait, text_of(earlier.work.line), ": ", earlier.work.name, " on ", one,
-              earlier.writes ? " writes " : " reads ", "memory\n  ", text_of(work.line), ": ", work.name, " on ", other,
-              use.writes ? " writes " : " reads ", use.bytes, " bytes of it\n  ", way_out);
+  refuse_order(c10::str(kMissingWait, text_of(earlier.work.line), ": ", earlier.work.name, " on ", one,
+                        earlier.writes ? " writes " : " reads ", "memory\n  ", text_of(work.line), ": ", work.name, " on ",
+                        other, use.writes ? " writes " : " reads ", use.bytes, " bytes of it\n  ", way_out));
 }
 
 void take_in(const Uses& uses, const Queued& work) {
@@ -151,9 +158,9 @@ void prepare_copy(const at::Tensor& source, const at::Tensor& target) {
     size_t place = place_of(stream);
     join(order.moments[place], order.host);
     const Moment& now = order.moments[place];
-    TORCH_CHECK(is_over(*other, place, now), kMissingWait,
-                text_of(other->line), ": ", other->name, " on ", text_of(other->where),
-                " uses pinned memory that copy_ on ", text_of({stream.device_index(), stream.id()}), " uses");
+    if (!is_over(*other, place, now))
+      refuse_order(c10::str(kMissingWait, text_of(other->line), ": ", other->name, " on ", text_of(other->where),
+                            " uses pinned memory that copy_ on ", text_of({stream.device_index(), stream.id()}), " uses"));
   }
   let_go(use.start, use.bytes);
 }

@@ -41,7 +41,14 @@ bool is_given(c10::StreamId id) {
   return std::any_of(given.begin(), given.end(), [&](const auto& of_device) { return of_device[level] > turn; });
 }
 
+std::atomic<int64_t> events{0};
+
 struct Event {
+  Event() { events++; }
+  ~Event() { events--; }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
   Clock::time_point time;
   Mark mark;
   std::shared_ptr<const Moment> moment;  // of the work before it, if the order is watched
@@ -212,6 +219,11 @@ bool is_made(c10::StreamId id) {
 c10::StreamId make_stream(int priority) {
   std::lock_guard lock(making);
   return *made.insert(kFirstMade + count_of_made++ * kPriorities + level_of(priority)).first;
+}
+
+std::pair<int64_t, int64_t> handles() {
+  std::lock_guard<std::mutex> lock(making);
+  return {events, int64_t(made.size())};
 }
 
 bool end_stream(c10::StreamId id) {

@@ -3,6 +3,8 @@
 
 #include "memory/held.h"
 
+#include "device/reports.h"
+
 #include "memory/page_faults.h"
 #include "memory/pinned.h"
 
@@ -51,6 +53,7 @@ int tell(void*) {
       held.end - held.start, " bytes of pinned memory\n  and the program ", held.written ? "uses" : "changes",
       " them before it has waited for that, by torch.cuda.synchronize() or an event");
   misused.clear();
+  note_found("sync", text);
   PyErr_SetString(PyExc_RuntimeError, text.c_str());
   return -1;
 }

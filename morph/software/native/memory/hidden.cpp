@@ -3,6 +3,7 @@
 
 #include "memory/hidden.h"
 
+#include "device/reports.h"
 #include "memory/addresses.h"
 #include "memory/arena.h"
 #include "memory/page_faults.h"
@@ -138,10 +139,10 @@ bool open_hidden(const void* address) {
   return true;
 }
 
-const MemoryFunctions& memory_functions() {
+const DeviceFunctions& device_functions() {
   auto usable_at = [](const void* pointer) { return usable(pointer); };
-  static const MemoryFunctions functions{&begin_device_access, &end_device_access,    &open_hidden,           usable_at,
-                                         &take_managed,        &register_host_memory, &unregister_host_memory};
+  static const DeviceFunctions functions{&begin_device_access, &end_device_access,    &open_hidden,            usable_at,
+                                         &take_managed,        &register_host_memory, &unregister_host_memory, &note_found};
   return functions;
 }
 

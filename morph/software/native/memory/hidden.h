@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace software {
 
@@ -61,7 +62,7 @@ const HostAccess& host_access();
 bool open_hidden(const void* address);
 
 // For the libraries that run kernels, by its address.
-struct MemoryFunctions {
+struct DeviceFunctions {
   void (*begin_access)();
   void (*end_access)();
   bool (*open_hidden)(const void* address);
@@ -69,7 +70,8 @@ struct MemoryFunctions {
   void* (*take_managed)(size_t bytes);  // null: none is left
   int32_t (*pin)(const void* pointer, size_t bytes);
   int32_t (*unpin)(const void* pointer);
+  void (*note_found)(const char* check, const std::string& text);
 };
-const MemoryFunctions& memory_functions();
+const DeviceFunctions& device_functions();
 
 }  // namespace software

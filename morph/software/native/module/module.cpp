@@ -6,6 +6,7 @@
 #include "module/compiled.h"
 #include "device/errors.h"
 #include "device/faults.h"
+#include "device/reports.h"
 #include "operators/operators.h"
 
 #include <ATen/Context.h>
@@ -93,6 +94,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("error_text", &error_text);
   module.def("refuse", [](int32_t code) { refuse(code); });
   module.def("expect_faults", &expect_faults_of);
+  module.def("write_reports_to", &write_reports_to);
+  module.def("note_found", &note_found);
   module.def("interface", &interface);
   module.def("records_activities", &records_activities);
   module.def("begin_kernel", [] { return is_profiled() ? trace_time() : 0; });

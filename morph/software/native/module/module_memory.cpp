@@ -175,7 +175,7 @@ void bind_hidden(py::module& module) {
   module.def("usable_address", [](size_t address) { return size_t(usable(pointer(address))); });
   module.def("begin_device_access", &begin_device_access);
   module.def("end_device_access", &end_device_access);
-  module.def("memory_functions", [] { return size_t(&memory_functions()); });
+  module.def("device_functions", [] { return size_t(&device_functions()); });
 }
 
 py::object allocation_frames(size_t address) {

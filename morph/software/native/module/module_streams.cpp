@@ -58,6 +58,7 @@ void bind_streams(py::module& module) {
   module.def("clear_cublas_workspaces", &clear_cublas_workspaces);
   module.def("watch_waits", [](int mode) { watch_waits(Waits(mode)); });
   module.def("watch_order", &watch_order);
+  module.def("handles", &handles);
   module.def("is_order_watched", &is_order_watched);
   module.def("order_of_collectives", [] {
     return std::pair(reinterpret_cast<size_t>(&queue_collective), reinterpret_cast<size_t>(&await_collective));

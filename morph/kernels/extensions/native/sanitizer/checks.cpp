@@ -2,6 +2,7 @@
 #include "checks.h"
 
 #include "../block.h"
+#include "../device.h"
 #include "libraries.h"
 #include "sites.h"
 
@@ -79,7 +80,10 @@ void Launch::end(dim3 block, cudaStream_t stream) {
   races_->end();
   std::string found;
   for (const Race& each : races_->found()) found += race_text(block, each);
-  TORCH_CHECK(found.empty(), "CUDA error: race in a kernel (found by MORPH_SANITIZE=race)", found);
+  if (found.empty()) return;
+  std::string text = "CUDA error: race in a kernel (found by MORPH_SANITIZE=race)" + found;
+  device_functions().note_found("race", text);
+  TORCH_CHECK(false, text);
 }
 
 void Checks::begin(int64_t number, int threads, uintptr_t kernel, size_t shared) {
@@ -110,15 +114,15 @@ void Checks::fail(const Use& use) {
   refuse(use, where);
 }
 
-void Checks::refuse(const Use& use, const std::string& where) {
-  block_.fail_access(c10::str("a ", use.writes ? "write" : "read", " of ", use.bytes, " bytes ", where), use.site);
+void Checks::refuse(const Use& use, const std::string& where, const char* check) {
+  block_.fail_access(c10::str("a ", use.writes ? "write" : "read", " of ", use.bytes, " bytes ", where), use.site, check);
 }
 
 void Checks::use(const Use& use) {
   if (is_own(use.address)) return;
   bool is_hosts = is_memory_hidden() && !is_shared(use.address) && bounds_.is_hosts(use.address);
   if (is_hosts && !block_.is_deposit(use.address))
-    refuse(use, "of memory of the host that is neither pinned nor managed");
+    refuse(use, "of memory of the host that is neither pinned nor managed", "host");
   if (launch_.checks_memory() && (is_over_dynamic(use) || !bounds_.has(use.address, use.bytes))) fail(use);
   Races* races = launch_.races();
   Footprint* footprint = launch_.footprint();

@@ -70,7 +70,7 @@ class Checks {
   bool is_on_stack(uintptr_t address) const { return address - stack_ < kStack; }
   bool is_over_dynamic(const Use& use) const;
   [[noreturn]] void fail(const Use& use);
-  [[noreturn]] void refuse(const Use& use, const std::string& where);
+  [[noreturn]] void refuse(const Use& use, const std::string& where, const char* check = "memory");
 
   Launch& launch_;
   Block& block_;
