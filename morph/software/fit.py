@@ -11,7 +11,7 @@ import torch
 from torch._compile import _disable_dynamo
 from torch.optim import optimizer
 
-from morph.software import fit_report, sanitizing
+from morph.software import fit_report, origins
 from morph.software.machine import started
 
 PHASES = "forward and other", "backward", "optimizer step"  # as the native device numbers them
@@ -21,7 +21,7 @@ MOST_LINES = 5  # of a report
 def watch() -> None:
     """Watch the memory from now on, and tell at the end of this process."""
     native = started().native
-    native.watch_peaks([*sanitizing.OTHERS, "<"])
+    native.watch_peaks([*origins.OTHERS, "<"])
     # a compiled step breaks its graph there
     optimizer.register_optimizer_step_pre_hook(_disable_dynamo(lambda *_: native.begin_step()))
     optimizer.register_optimizer_step_post_hook(_disable_dynamo(lambda *_: native.end_step()))

@@ -6,7 +6,6 @@ import atexit
 import itertools
 import os
 import random
-import sys
 import time
 import weakref
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from torch import distributed
 from torch.optim import optimizer
 
 from morph.base import announcement
-from morph.software import faults, sanitizing
+from morph.software import faults, origins
 from morph.software.faults import Fault
 from morph.software.machine import started
 from morph.software.settings import SettingsError
@@ -108,7 +107,7 @@ class Pending:
         """Say that it happens, and do what the device does not."""
         if not self.has_happened or self.fault.name != faults.SLOW_RANK:
             rank = "" if _rank() is None else f", on rank {_rank()}"
-            announcement.report(f"injected {self.fault.name} at {_line()}, in step {step}{rank}")
+            announcement.report(f"injected {self.fault.name} at {origins.current()}, in step {step}{rank}")
         self.has_happened = True
         if self.fault.name == faults.SLOW_RANK:
             time.sleep(self.fault.ms / 1000)
@@ -187,12 +186,3 @@ def _rank() -> int | None:
 def _restart() -> int:
     number = os.environ.get("TORCHELASTIC_RESTART_COUNT", "")
     return int(number) if number.isdigit() else 0
-
-
-def _line() -> str:
-    frame = sys._getframe()
-    while frame.f_code.co_filename.startswith((*sanitizing.OTHERS, "<frozen ")):
-        if frame.f_back is None:
-            return "an unknown line"
-        frame = frame.f_back
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import pathlib
 from collections.abc import Iterator
-from typing import Any
 
-import torch
-
-import morph
-from morph.software import histories, settings
+from morph.software import histories, origins, settings
 from morph.software.machine import started
-
-OTHERS = tuple(f"{pathlib.Path(str(package.__file__)).parent}{os.sep}" for package in (torch, morph))
 
 
 def remember_allocations() -> None:
@@ -43,7 +35,7 @@ def host_access() -> str:
     access = started().native.last_host_access()
     place = f"in memory of cuda:{access['device']} that nothing has"
     if access["is_live"]:
-        line = _line_of(access["frames"] or [])
+        line = origins.first_of(access["frames"] or [])
         block = f"an allocation of {access['bytes']} bytes on cuda:{access['device']}"
         place = f"{access['offset']} bytes into {block}" + f", made at {line}" * bool(line)
     text = f"CUDA error: the host uses device memory (found by MORPH_SANITIZE=host)\n  {place}"
@@ -53,7 +45,7 @@ def host_access() -> str:
 
 def watch_order() -> None:
     """Raise from now on where work, or the host, uses memory without a wait for its earlier use."""
-    started().native.watch_order([*OTHERS, "<"])
+    started().native.watch_order([*origins.OTHERS, "<"])
 
 
 def origin(address: int) -> str:
@@ -62,12 +54,4 @@ def origin(address: int) -> str:
     Args:
         address: Where the block starts.
     """
-    return _line_of(started().native.allocation_frames(address) or [])
-
-
-def _line_of(frames: list[dict[str, Any]]) -> str:
-    for frame in frames:
-        file = frame["filename"]
-        if not file.startswith((*OTHERS, "<frozen ")):
-            return f"{os.path.basename(file)}:{frame['line']}"
-    return ""
+    return origins.first_of(started().native.allocation_frames(address) or [])

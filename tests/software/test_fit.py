@@ -217,7 +217,7 @@ def test_the_variable_alone(tmp_path):
         (["--fit=t5"], "--fit: there is no profile 't5'; the profiles are a100, "),
         (["--fit=t4", "--device-profile", "h100"], "--fit=t4 and --device-profile h100 are two cards"),
         (["--fit="], "--fit needs the name of a card, such as h100"),
-        (["--rehearse", "npu", "--fit", "--json", "x"], "--json needs --rehearse or --fit, and not both"),
+        (["--rehearse", "npu", "--fit", "--json", "x"], "--json needs one of --rehearse, --fit"),
         (["--rehearse", "npu", "--fit=t4"], "the devices of npu cannot be this card, those of cpu can"),
     ],
 )
