@@ -28,7 +28,10 @@ _PREPROCESSOR = (
 )
 _ASSEMBLY = ("-include", "morph/lanes.h")
 # reinterpreted vectors are everywhere in kernels; nvcc takes some C++ that g++ only takes so
-_COMPILER = ("-fno-strict-aliasing", "-fpermissive", "-w", "-fPIC", "-ftls-model=global-dynamic")
+_COMPILER = (
+    *("-fno-strict-aliasing", "-fpermissive", "-w", "-fPIC", "-ftls-model=global-dynamic"),
+    "-fno-gnu-unique",  # a `__shared__` variable of an inline function is of its own library
+)
 
 _CHECKS = {"memory", "race", "sync", "host", "all"}  # of MORPH_SANITIZE, those that look at each access
 # g++ calls a function before each access to memory: native/sanitizer takes the place of libtsan

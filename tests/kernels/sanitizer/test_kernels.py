@@ -171,3 +171,46 @@ def test_a_fault_of_the_host_ends_the_process_as_ever(tmp_path, fault):
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == -11
+
+
+TWICE = """
+#include <cuda_runtime.h>
+#include <exception>
+#include <string>
+template <int N>
+__device__ inline int total(int value) {
+  __shared__ int kept[N];
+  kept[threadIdx.x] = value;
+  __syncthreads();
+  int sum = 0;
+  for (int i = 0; i < N; i++) sum += kept[i];
+  return sum;
+}
+__global__ void totals(int* result) { result[blockIdx.x] = total<32>(threadIdx.x) + blockIdx.x; }
+extern "C" const char* launch(int* result) {
+  static std::string found;
+  try {
+    totals<<<4, 32>>>(result);
+    found = "";
+  } catch (const std::exception& error) {
+    found = error.what();
+  }
+  return found.c_str();
+}
+"""
+BOTH = """
+import ctypes, shutil, subprocess, torch
+from torch.utils import cpp_extension
+for name in ("one", "two"):
+    command = [f"{cpp_extension.CUDA_HOME}/bin/nvcc", "-shared", "twice.cu", "-o", f"./{name}.so"]
+    subprocess.run(command, check=True)
+    launch = ctypes.CDLL(f"./{name}.so").launch
+    launch.restype = ctypes.c_char_p
+    result = torch.zeros(4, dtype=torch.int32, device="cuda")
+    print(launch(ctypes.c_void_p(result.data_ptr())).decode(), result.tolist())
+"""
+
+
+def test_libraries_with_the_same_function_have_their_own_shared_memory(tmp_path, native_parts):
+    (tmp_path / "twice.cu").write_text(TWICE)
+    assert run(tmp_path, "--sanitize", "-c", BOTH).stdout == " [496, 497, 498, 499]\n" * 2
