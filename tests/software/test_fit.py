@@ -120,6 +120,7 @@ def test_a_step_of_adam_by_arithmetic(tmp_path):
     assert found["fits"] is True
 
 
+@pytest.mark.long
 def test_what_checkpointing_computes_again_is_of_backward(tmp_path):
     (device,) = record(tmp_path, CHECKPOINTED, "--fit")["devices"]
     phases = {name: level["allocated"] // (4 * MIB) for name, level in device["phases"].items()}
@@ -128,6 +129,7 @@ def test_what_checkpointing_computes_again_is_of_backward(tmp_path):
     assert phases["optimizer step"] == 0
 
 
+@pytest.mark.long
 def test_a_step_made_in_backward_is_a_step(tmp_path):
     (device,) = record(tmp_path, IN_BACKWARD, "--fit")["devices"]
     assert device["phases"]["optimizer step"]["allocated"] // (4 * MIB) == 5
@@ -164,6 +166,7 @@ def test_a_program_that_does_not_end_by_a_refusal(tmp_path):
     assert said in found["said"]
 
 
+@pytest.mark.long
 def test_a_program_that_ends_by_another_error(tmp_path):
     found = record(tmp_path, "import torch\ntorch.ones(1, device='cuda')\n1 / 0\n", "--fit=t4", status=1)
     assert found["fits"] is None
@@ -199,6 +202,7 @@ def test_a_card_with_more_memory_than_the_host(tmp_path):
     assert device["peak"]["allocated"] == 60 << 30
 
 
+@pytest.mark.long
 def test_the_memory_of_a_vendors_device(tmp_path):
     done = run(tmp_path, TRAIN, "--rehearse", "npu", "--fit", "--device-memory", "1GiB", "train.py")
     assert done.returncode == 0, done.stderr

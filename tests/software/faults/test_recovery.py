@@ -54,7 +54,7 @@ def test_memory_that_is_out_is_asked_for_again():
 
 
 @pytest.mark.needs("accelerate")
-@pytest.mark.parametrize("place", ["call=4", "step=3,call=2"])
+@pytest.mark.parametrize("place", ["call=4", pytest.param("step=3,call=2", marks=pytest.mark.long)])
 def test_accelerate_finds_a_smaller_batch(place):
     code = """
 import torch
@@ -116,7 +116,7 @@ for _ in range(3):
     assert run("ecc@call=2", "-c", code).stdout == f"214 {ECC}\n" * 3
 
 
-@pytest.mark.parametrize("ending", ["code=7", "signal=KILL"])
+@pytest.mark.parametrize("ending", ["code=7", pytest.param("signal=KILL", marks=pytest.mark.long)])
 def test_a_rank_that_ends_is_started_anew(tmp_path, ending):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     for folder in (whole, broken):
@@ -141,6 +141,7 @@ def test_a_collective_that_does_not_end_runs_into_the_timeout_of_its_group(tmp_p
         assert text.endswith(", [2.0, 2.0]]")
 
 
+@pytest.mark.long
 def test_a_slow_rank_begins_its_steps_later(tmp_path):
     done = torchrun("slow-rank@rank=0,step=2,ms=3000", "slow.py", tmp_path / "order")
     assert injected(done) == [f"slow-rank at {line('slow.py', 'optimizer.step')}, in step 2, on rank 0"]

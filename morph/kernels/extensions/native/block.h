@@ -57,7 +57,8 @@ class Block {
   int thread() const { return current_->thread; }
   const char* stack() const { return stack_of(current_->context); }  // of the thread that runs
   [[noreturn]] void fail(std::exception_ptr error);
-  [[noreturn]] void fail_access(const std::string& what, const void* site, const char* check = "memory");  // as a GPU does at an illegal address
+  // As a GPU does at an illegal address.
+  [[noreturn]] void fail_access(const std::string& what, const void* site, const char* check = "memory");
 
  private:
   enum class Waiting { kNothing, kBlock, kBarrier, kWarp, kLanes };

@@ -139,7 +139,8 @@ class HostBackend final : public c10d::Backend {
   };
 
   HostBackend(intrusive_ptr<Backend> inner, std::string name, Python python, std::chrono::milliseconds timeout)
-      : Backend(inner->getRank(), inner->getSize()), inner_(std::move(inner)), name_(std::move(name)), timeout_(timeout),
+      : Backend(inner->getRank(), inner->getSize()), inner_(std::move(inner)), name_(std::move(name)),
+        timeout_(timeout),
         python_(new Python(std::move(python)), [](Python* last) {
           py::gil_scoped_acquire gil;
           delete last;

@@ -203,7 +203,8 @@ void exchange(const Interface& torchs) {
 void resize_storage(const c10::Storage& storage, size_t bytes) {
   OnDevice on(storage.device().index());
   c10::DataPtr fresh = allocator()->allocate(bytes);
-  if (bytes && storage.data()) std::memcpy(usable(fresh.get()), usable(storage.data()), std::min(bytes, storage.nbytes()));
+  size_t kept = storage.data() ? std::min(bytes, storage.nbytes()) : 0;
+  if (kept) std::memcpy(usable(fresh.get()), usable(storage.data()), kept);
   storage.set_data_ptr_noswap(std::move(fresh));
   storage.set_nbytes(bytes);
 }

@@ -83,8 +83,8 @@ void host_waits(const Moment& moment) {
   std::string way_out = "and nothing makes " + other + " wait for " + one + ": Stream.wait_stream or an event does";
   if (earlier.is_reused) way_out = "freed meanwhile: Tensor.record_stream keeps memory that " + one + " still uses";
   refuse_order(c10::str(kMissingWait, text_of(earlier.work.line), ": ", earlier.work.name, " on ", one,
-                        earlier.writes ? " writes " : " reads ", "memory\n  ", text_of(work.line), ": ", work.name, " on ",
-                        other, use.writes ? " writes " : " reads ", use.bytes, " bytes of it\n  ", way_out));
+                        earlier.writes ? " writes " : " reads ", "memory\n  ", text_of(work.line), ": ", work.name,
+                        " on ", other, use.writes ? " writes " : " reads ", use.bytes, " bytes of it\n  ", way_out));
 }
 
 void take_in(const Uses& uses, const Queued& work) {
@@ -160,7 +160,8 @@ void prepare_copy(const at::Tensor& source, const at::Tensor& target) {
     const Moment& now = order.moments[place];
     if (!is_over(*other, place, now))
       refuse_order(c10::str(kMissingWait, text_of(other->line), ": ", other->name, " on ", text_of(other->where),
-                            " uses pinned memory that copy_ on ", text_of({stream.device_index(), stream.id()}), " uses"));
+                            " uses pinned memory that copy_ on ",
+                            text_of({stream.device_index(), stream.id()}), " uses"));
   }
   let_go(use.start, use.bytes);
 }

@@ -42,8 +42,8 @@ void write_reports_to(const std::string& path) { file() = path == "-" ? "/dev/st
 
 void note_found(const char* check, const std::string& text) {
   if (file().empty()) return;
-  std::string row = c10::str("{\"check\": ", quoted(check), ", \"process\": ", getpid(), ", \"lines\": ", lines_in(text),
-                             ", \"text\": ", quoted(text), "}\n");
+  std::string row = c10::str("{\"check\": ", quoted(check), ", \"process\": ", getpid(), ", \"lines\": ",
+                             lines_in(text), ", \"text\": ", quoted(text), "}\n");
   int to = open(file().c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (to < 0 || write(to, row.data(), row.size()) != ssize_t(row.size()))  // at once: other processes write there too
     std::fprintf(stderr, "morph: cannot write to %s\n", file().c_str());

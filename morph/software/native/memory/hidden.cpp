@@ -141,8 +141,9 @@ bool open_hidden(const void* address) {
 
 const DeviceFunctions& device_functions() {
   auto usable_at = [](const void* pointer) { return usable(pointer); };
-  static const DeviceFunctions functions{&begin_device_access, &end_device_access,    &open_hidden,            usable_at,
-                                         &take_managed,        &register_host_memory, &unregister_host_memory, &note_found};
+  static const DeviceFunctions functions{&begin_device_access,    &end_device_access, &open_hidden,
+                                         usable_at,               &take_managed,      &register_host_memory,
+                                         &unregister_host_memory, &note_found};
   return functions;
 }
 

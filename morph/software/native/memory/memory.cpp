@@ -89,7 +89,9 @@ struct Allocator final : DeviceAllocator {
     return allocate_on(bytes, index, device(index));
   }
   c10::DeleterFnPtr raw_deleter() const override { return &free_device_memory; }
-  void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(usable(to), usable(from), bytes); }
+  void copy_data(void* to, const void* from, size_t bytes) const override {
+    std::memcpy(usable(to), usable(from), bytes);
+  }
 
   bool initialized() override { return true; }
   void emptyCache(MempoolId_t) override {
@@ -123,7 +125,9 @@ struct RedirectedHostAllocator final : c10::Allocator {
     return allocate_on(bytes, taken_from, c10::Device(c10::kCPU));
   }
   c10::DeleterFnPtr raw_deleter() const override { return &free_either; }
-  void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(usable(to), usable(from), bytes); }
+  void copy_data(void* to, const void* from, size_t bytes) const override {
+    std::memcpy(usable(to), usable(from), bytes);
+  }
 };
 
 }  // namespace

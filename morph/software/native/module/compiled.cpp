@@ -30,7 +30,8 @@ void* seen_from(c10::Device device, void* memory) { return device.is_cpu() ? usa
 c10::Storage lasting_view(const c10::Storage& storage, c10::Device device, c10::Allocator* resizes) {
   return c10::Storage(c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), storage.sym_nbytes(),
-      c10::DataPtr(seen_from(device, storage.mutable_data()), new c10::Storage(storage), &let_go, device), resizes, true));
+      c10::DataPtr(seen_from(device, storage.mutable_data()), new c10::Storage(storage), &let_go, device), resizes,
+      true));
 }
 
 // The storage that this one is an owning view of, if it is one.

@@ -76,10 +76,12 @@ template <class P> constexpr bool is_policy = std::is_base_of_v<Policy, std::dec
 template <class T> constexpr bool is_pointer_to_device = false;
 template <class T> constexpr bool is_pointer_to_device<device_ptr<T>> = true;
 template <class First, class... Rest>
+constexpr bool has_plain_pointers =
+    (std::is_pointer_v<std::decay_t<First>> || ... || std::is_pointer_v<std::decay_t<Rest>>) &&
+    !(is_pointer_to_device<std::decay_t<First>> || ... || is_pointer_to_device<std::decay_t<Rest>>);
+template <class First, class... Rest>
 constexpr bool runs_on_host =
-    is_policy<First> ? std::is_base_of_v<OnHost, std::decay_t<First>>
-                     : (std::is_pointer_v<std::decay_t<First>> || ... || std::is_pointer_v<std::decay_t<Rest>>) &&
-                           !(is_pointer_to_device<std::decay_t<First>> || ... || is_pointer_to_device<std::decay_t<Rest>>);
+    is_policy<First> ? std::is_base_of_v<OnHost, std::decay_t<First>> : has_plain_pointers<First, Rest...>;
 
 // Calls a function without the policy among the arguments; what is on the device may not be in a capture.
 template <class F, class First, class... Rest>

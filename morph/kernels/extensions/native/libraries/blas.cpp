@@ -21,7 +21,8 @@ at::Tensor applied(const at::Tensor& matrix, cublasOperation_t op) {
 // `n` pieces of memory, each so many bytes after the last.
 void copy_pieces(int n, size_t bytes, const void* from, size_t from_step, void* to, size_t to_step) {
   for (size_t i = 0; i < size_t(n); i++)
-    std::memmove(usable(static_cast<char*>(to) + i * to_step), usable(static_cast<const char*>(from) + i * from_step), bytes);
+    std::memmove(usable(static_cast<char*>(to) + i * to_step),
+                 usable(static_cast<const char*>(from) + i * from_step), bytes);
 }
 
 cublasStatus_t copy_vector(int n, int bytes, const void* x, int incx, void* y, int incy) {

@@ -115,7 +115,8 @@ void Checks::fail(const Use& use) {
 }
 
 void Checks::refuse(const Use& use, const std::string& where, const char* check) {
-  block_.fail_access(c10::str("a ", use.writes ? "write" : "read", " of ", use.bytes, " bytes ", where), use.site, check);
+  const char* what = use.writes ? "write" : "read";
+  block_.fail_access(c10::str("a ", what, " of ", use.bytes, " bytes ", where), use.site, check);
 }
 
 void Checks::use(const Use& use) {
