@@ -148,7 +148,7 @@ def test_on_every_vendor(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--json", "x.json", "-c", "pass"], "--json needs --rehearse"),
+        (["--json", "x.json", "-c", "pass"], "--json needs one of --rehearse"),
         (["--rehearse", "npu", "--json"], "--json needs the name of a file"),
     ],
 )
