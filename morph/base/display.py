@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import pathlib
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from typing import IO
+from typing import IO, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -90,3 +92,12 @@ def looking(what: str) -> Iterator[Callable[[str], None]]:
     screen = console(sys.stderr)
     with screen.status(what) if screen.is_terminal else contextlib.nullcontext() as status:
         yield lambda title: status.update(f"{what}: {escaped(title)}") if status else None
+
+
+def write_json(path: str, content: dict[str, Any]) -> None:
+    """Write a document to a file; ``"-"`` is standard output."""
+    text = json.dumps(content, indent=1) + "\n"
+    if path == "-":
+        sys.stdout.write(text)
+    else:
+        pathlib.Path(path).write_text(text, encoding="utf-8")

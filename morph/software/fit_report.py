@@ -50,15 +50,7 @@ def _tell(folder: pathlib.Path, file: str | None, process: int) -> None:
     if records:  # else no device was started, and that was told
         _print(records)
     if file is not None:
-        _write(file, {"fits": _all(records), "processes": records})
-
-
-def _write(file: str, content: dict[str, Any]) -> None:
-    text = json.dumps(content, indent=1) + "\n"
-    if file == "-":
-        sys.stdout.write(text)
-    else:
-        pathlib.Path(file).write_text(text, encoding="utf-8")
+        display.write_json(file, {"fits": _all(records), "processes": records})
 
 
 def fits(record: dict[str, Any], device: dict[str, Any]) -> bool | None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
-import pathlib
 import subprocess
 import sys
 from contextlib import AbstractContextManager
@@ -13,7 +11,7 @@ from typing import Any
 
 from morph import SWITCH
 from morph.backends.tables import table
-from morph.base import host, interpreter, private
+from morph.base import display, host, interpreter, private
 from morph.base.announcement import report
 from morph.base.errors import BuildError
 from morph.base.variables import BACKEND, RECORDS, REHEARSE
@@ -73,7 +71,7 @@ def on_every_vendor(options: Options, program: Program) -> int:
         results.append(_on_vendor(name, options, program, standard_input))
     print_results(results)
     if options.json:
-        _write_json(options.json, {"backends": {each.backend: each.as_json() for each in results}})
+        display.write_json(options.json, {"backends": {each.backend: each.as_json() for each in results}})
     return 0 if all(each.verdict.is_good for each in results) else 1
 
 
@@ -93,12 +91,4 @@ def _print(options: Options, records: list[dict[str, Any]], rehearsal: Rehearsal
     found = result(table.load(options.rehearse), records, rehearsal.ending)
     print_result(found)
     if options.json:
-        _write_json(options.json, found.as_json())
-
-
-def _write_json(path: str, content: dict[str, Any]) -> None:
-    text = json.dumps(content, indent=1) + "\n"
-    if path == "-":
-        sys.stdout.write(text)
-    else:
-        pathlib.Path(path).write_text(text, encoding="utf-8")
+        display.write_json(options.json, found.as_json())
