@@ -160,7 +160,7 @@ def _sanitize(wanted: set[str]) -> None:
     from morph.software import leaks, sanitizing  # and torch
 
     if file := variables.read(variables.SANITIZE_JSON):
-        started().native.write_reports_to(file)
+        started().native.write_reports_to(file if file == "-" else os.path.abspath(file))
     if wanted & {settings.MEMORY, settings.HOST, settings.LEAK}:
         sanitizing.remember_allocations()
     if settings.HOST in wanted:

@@ -97,3 +97,11 @@ def test_a_file_needs_what_it_is_for(tmp_path):
         done = run(tmp_path, "morph", *words, "--json", "found.json", "-c", "pass")
         assert done.returncode == 2
         assert "--json needs one of --rehearse, --fit and --sanitize" in done.stderr
+
+
+def test_a_program_that_changes_its_folder(tmp_path, native_parts):
+    (tmp_path / "other").mkdir()
+    program = "import os, torch; x = torch.ones(9, device='cuda'); os.chdir('other')"
+    words = "-q", "--backend", "cpu", "--sanitize=leak", "-c", program
+    run(tmp_path, "morph", *words, MORPH_SANITIZE_JSON="found.json")
+    assert json.loads((tmp_path / "found.json").read_text())["check"] == "leak"
