@@ -29,7 +29,10 @@ def collect(file: str | None) -> None:
     if FIT_RECORDS not in os.environ:
         folder = tempfile.mkdtemp(prefix="morph-fit-", dir=private.temporary_place())
         os.environ[FIT_RECORDS] = folder
-        atexit.register(_tell, pathlib.Path(folder), file, os.getpid())
+        place = (
+            file if file in (None, "-") else os.path.abspath(str(file))
+        )  # the program may change its folder
+        atexit.register(_tell, pathlib.Path(folder), place, os.getpid())
 
 
 def save(record: dict[str, Any]) -> None:

@@ -197,6 +197,13 @@ def test_child_processes_are_in_the_report_of_the_first(tmp_path):
     assert done.stderr.count(" fits: ") == 2
 
 
+def test_a_program_that_changes_its_folder(tmp_path):
+    (tmp_path / "other").mkdir()
+    program = "import os, torch\ntorch.ones(1, device='cuda')\nos.chdir('other')\n"
+    run(tmp_path, program, "--backend", "cpu", "--fit=t4", "--json", "found.json", "train.py")
+    assert json.loads((tmp_path / "found.json").read_text())["fits"] is True
+
+
 def test_a_card_with_more_memory_than_the_host(tmp_path):
     (device,) = record(tmp_path, LARGER_THAN_THE_HOST, "--fit=h100")["devices"]
     assert device["peak"]["allocated"] == 60 << 30
