@@ -21,7 +21,8 @@ MOST_LINES = 5  # of a report
 def watch() -> None:
     """Watch the memory from now on, and tell at the end of this process."""
     native = started().native
-    native.watch_peaks([*origins.OTHERS, "<"])
+    origins.pass_over_others()
+    native.watch_peaks()
     # a compiled step breaks its graph there
     optimizer.register_optimizer_step_pre_hook(_disable_dynamo(lambda *_: native.begin_step()))
     optimizer.register_optimizer_step_post_hook(_disable_dynamo(lambda *_: native.end_step()))

@@ -45,7 +45,36 @@ def host_access() -> str:
 
 def watch_order() -> None:
     """Raise from now on where work, or the host, uses memory without a wait for its earlier use."""
-    started().native.watch_order([*origins.OTHERS, "<"])
+    origins.pass_over_others()
+    started().native.watch_order()
+
+
+def keep_freed_memory(bytes: int) -> None:
+    """Give memory that is freed from now on out again when more than ``bytes`` of a device came after it."""
+    origins.pass_over_others()
+    started().native.keep_freed(bytes)
+
+
+def mark_unwritten_memory() -> None:
+    """Raise from now on where an operator or a kernel reads memory that nothing was written to."""
+    started().native.begin_to_mark_unwritten()
+
+
+def unwritten(operator: str, address: int) -> str:
+    """Return the error of an operator that reads a tensor of which nothing was written.
+
+    Args:
+        operator: Its name.
+        address: Where the tensor's memory starts.
+    """
+    line = origin(address)
+    memory = f"a tensor, made at {line}," if line else "a tensor"
+    text = (
+        "CUDA error: memory is read that nothing was written to (found by MORPH_SANITIZE=init)\n"
+        f"  {operator} reads {memory} and nothing of it was written"
+    )
+    started().native.note_found(settings.INIT, text)
+    return text
 
 
 def origin(address: int) -> str:
@@ -55,3 +84,16 @@ def origin(address: int) -> str:
         address: Where the block starts.
     """
     return origins.first_of(started().native.allocation_frames(address) or [])
+
+
+def lines_of(address: int) -> str:
+    """Return the lines that took a block, and gave it back if it is kept; empty if they are not known.
+
+    Args:
+        address: Where the block starts.
+
+    Returns:
+        ``"made at train.py:12, freed at train.py:20"``.
+    """
+    made, freed = origin(address), started().native.line_of_free(address)
+    return ", ".join([f"made at {made}"] * bool(made) + [f"freed at {freed}"] * bool(freed))

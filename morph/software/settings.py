@@ -21,7 +21,9 @@ ROUND = 2 << 20  # the allocator's pages
 ALL = "all"
 OF_DEVICE = "1"  # the value of MORPH_FIT that names no card
 PADDING = 512  # bytes after an allocation that the sanitizer keeps empty: as much as sizes are rounded to
-SANITIZERS = MEMORY, RACE, SYNC, HOST, LEAK = "memory", "race", "sync", "host", "leak"  # what is looked for
+KEPT = 256 << 20  # bytes of freed memory that it keeps of a device, and at most an eighth of its memory
+SANITIZERS = MEMORY, INIT, RACE, SYNC, HOST, LEAK = "memory", "init", "race", "sync", "host", "leak"
+IN_TRITON = {MEMORY, INIT}  # looked for in its kernels' code
 CPP, TRITON = LANGUAGES = "cpp", "triton"  # what inductor generates
 TOOLKIT = "13.0"  # the version of CUDA where torch was built without it
 
@@ -170,7 +172,7 @@ def inductor() -> str:
 
 
 def sanitizers(text: str | None = None, source: str = variables.SANITIZE) -> tuple[str, ...]:
-    """Return what to look for: some of ``"memory"``, ``"race"``, ``"sync"``, ``"host"`` and ``"leak"``.
+    """Return what to look for: some of ``SANITIZERS``.
 
     >>> sanitizers("race")
     ('race',)

@@ -161,8 +161,12 @@ def _sanitize(wanted: set[str]) -> None:
 
     if file := variables.read(variables.SANITIZE_JSON):
         started().native.write_reports_to(file if file == "-" else os.path.abspath(file))
-    if wanted & {settings.MEMORY, settings.HOST, settings.LEAK}:
+    if wanted & {settings.MEMORY, settings.INIT, settings.HOST, settings.LEAK}:
         sanitizing.remember_allocations()
+    if settings.MEMORY in wanted:
+        sanitizing.keep_freed_memory(min(settings.KEPT, started().memory // 8))
+    if settings.INIT in wanted:
+        sanitizing.mark_unwritten_memory()
     if settings.HOST in wanted:
         sanitizing.hide_memory()
     if settings.SYNC in wanted:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from morph.base import private
 from morph.base.errors import MorphError
-from morph.kernels.extensions import assembly
+from morph.kernels.extensions import assembly, zones
 from morph.kernels.extensions import options as nvcc_options
 from morph.kernels.extensions.options import Options
 from morph.kernels.extensions.source import Source, SourceError
@@ -33,7 +33,8 @@ _COMPILER = (
     "-fno-gnu-unique",  # a `__shared__` variable of an inline function is of its own library
 )
 
-_CHECKS = {"memory", "race", "sync", "host", "all"}  # of MORPH_SANITIZE, those that look at each access
+# of MORPH_SANITIZE, those that look at each access
+_CHECKS = {"memory", "init", "race", "sync", "host", "all"}
 # g++ calls a function before each access to memory: native/sanitizer takes the place of libtsan
 _SANITIZED = (
     *(
@@ -44,7 +45,6 @@ _SANITIZED = (
     *("-g1", "-fno-optimize-sibling-calls"),  # who calls tells the line, and the library
 )
 _CHECKED = "-DMORPH_CUDA_CHECKED"
-_NAMED = "__attribute__((noinline))"  # a kernel by its own name in a report
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -108,11 +108,22 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
         return status
     if assembly.is_in(Source(text)):  # most sources have none, and need not read the header
         _, text = _preprocess(source, target, options, scratch, *more, *_ASSEMBLY)
-    scratch.write_text(translate(text, _NAMED if is_sanitized else ""), errors="surrogateescape")
+    scratch.write_text(translate(text, is_checked=is_sanitized), errors="surrogateescape")
     if options.step == "preprocess":
         return _hand_over(scratch, options)
-    words = [*_level(options), *options.compiler, *_COMPILER, *(_SANITIZED if is_sanitized else ())]
-    return _call([*_compiler(), *words, "-x", "c++", "-fpreprocessed", "-c", str(scratch), "-o", target])
+    words = [*_compiler(), *_level(options), *options.compiler, *_COMPILER]
+    if is_sanitized:
+        return _compile_checked([*words, *_SANITIZED], scratch, target)
+    return _call([*words, "-x", "c++", "-fpreprocessed", "-c", str(scratch), "-o", target])
+
+
+def _compile_checked(words: list[str], source: pathlib.Path, target: str) -> int:
+    assembler = source.with_suffix(".s")
+    status = _call([*words, "-x", "c++", "-fpreprocessed", "-S", str(source), "-o", str(assembler)])
+    if status:
+        return status
+    assembler.write_text(zones.add(assembler.read_text(errors="surrogateescape")), errors="surrogateescape")
+    return _call([*words, "-x", "assembler", "-c", str(assembler), "-o", target])
 
 
 def _hand_over(preprocessed: pathlib.Path, options: Options) -> int:

@@ -11,7 +11,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from morph.kernels.extensions import assembly, builtins, casts, launches, refusals
+from morph.kernels.extensions import assembly, builtins, casts, launches, refusals, zones
 from morph.kernels.extensions.source import LEFT_OUT, Edits, Source, outside_literals
 
 _BARRIER = (
@@ -25,6 +25,8 @@ _FAILURE = "morph_cuda_assert_fail"
 _HEADER_WORDS = re.compile(r"__(?:global__|device__|host__|assert_fail)(?!\w)")
 # Shared memory begins at address 0: kernels turn bits of its addresses around, and rely on that
 _SHARED = "static thread_local __attribute__((aligned(128)))"
+_CHECKED_SHARED = f"static thread_local __attribute__((aligned({zones.ALIGNED})))"
+_CHECKED_KERNEL = "__attribute__((noinline))"  # by its own name in a report
 _WORDS = {
     # g++ takes it in front only
     r"(?:static\s+)?__shared__\s+(?P<kept>alignas\s*\((?:[^()]|\([^()]*\))*\))": (rf"\g<kept> {_SHARED}"),
@@ -38,12 +40,12 @@ _WORDS = {
 }
 
 
-def translate(text: str, kernels: str = "") -> str:
+def translate(text: str, *, is_checked: bool = False) -> str:
     """Return a preprocessed CUDA source as C++.
 
     Args:
         text: The source.
-        kernels: What stands before each kernel, in the place of ``__global__``.
+        is_checked: Whether it is compiled for the sanitizer.
 
     Raises:
         SourceError: If it holds what the software device cannot run, with the file and line.
@@ -57,15 +59,17 @@ def translate(text: str, kernels: str = "") -> str:
     launches.translate(source, edits)
     casts.translate(source, edits)
     _leave_out_bounds(source, edits)
-    result = outside_literals(edits.result(), functools.partial(_in_source, kernels))
+    result = outside_literals(edits.result(), functools.partial(_in_source, is_checked))
     headers = [outside_literals(header, _in_header) for header in source.headers]
     return re.sub(rf"{LEFT_OUT} (\d+)\n", lambda match: headers[int(match[1])], result)
 
 
-def _in_source(kernels: str, code: str) -> str:
-    code = re.sub(r"__global__(?!\w)", kernels, code)
+def _in_source(is_checked: bool, code: str) -> str:
+    code = re.sub(r"__global__(?!\w)", _CHECKED_KERNEL if is_checked else "", code)
     for word, replacement in _WORDS.items():
         code = re.sub(word, replacement, code)
+    if is_checked:
+        code = code.replace(_SHARED, _CHECKED_SHARED)
     return builtins.translate(code)
 
 

@@ -56,7 +56,7 @@ class HostBackend(CUDABackend):  # type: ignore[misc]
 
 
 def _is_checked() -> bool:
-    return settings.MEMORY in settings.sanitizers()
+    return not settings.IN_TRITON.isdisjoint(settings.sanitizers())
 
 
 def _refuse_ahead_of_time() -> None:

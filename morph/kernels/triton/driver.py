@@ -46,9 +46,8 @@ class Utilities:
         function: Any = loaded.launch_kernel
         function.restype = ctypes.c_char_p
         function.argtypes = [ctypes.c_char_p, *[ctypes.c_int] * 4, ctypes.c_void_p, ctypes.c_size_t]
-        if settings.MEMORY in settings.sanitizers():
-            ctypes.c_size_t.in_dll(loaded, "locate_memory").value = started().native.locator()
-            function.missed_allocation = ctypes.c_size_t.in_dll(loaded, "missed_allocation")
+        if not settings.IN_TRITON.isdisjoint(settings.sanitizers()):
+            _let_check(loaded, function)
         return loaded, function, REGISTERS, 0, MANY_THREADS
 
     def unload_module(self, module: object) -> None:
@@ -66,6 +65,15 @@ class Utilities:
             "mem_clock_rate": properties.memory_clock_rate,
             "mem_bus_width": properties.memory_bus_width,
         }
+
+
+def _let_check(loaded: Any, function: Any) -> None:
+    native, wanted = started().native, settings.sanitizers()
+    ctypes.c_size_t.in_dll(loaded, "locate_memory").value = native.locator()
+    ctypes.c_bool.in_dll(loaded, "checks_memory").value = settings.MEMORY in wanted
+    if settings.INIT in wanted:
+        ctypes.c_size_t.in_dll(loaded, "is_unwritten").value = native.unwritten()
+    function.missed_allocation = ctypes.c_size_t.in_dll(loaded, "missed_allocation")
 
 
 class HostDriver(DriverBase):  # type: ignore[misc]

@@ -29,6 +29,10 @@ Used = tuple[list[torch.Tensor], list[torch.Tensor]]
 Hook = Callable[[Any], object] | None
 
 
+# by headers/bounds.h
+_TOLD = {settings.MEMORY: "illegal memory access", settings.INIT: "a read where nothing was written"}
+
+
 class Launcher:
     """Launches one compiled kernel; triton makes one for each."""
 
@@ -122,8 +126,9 @@ class Launcher:
             native.end_kernel(self._name, began)
         if message is not None:
             words = f"the Triton kernel {self._name} stopped: {message.decode()}{_origin(function)}"
-            if "illegal memory access" in words:
-                native.note_found(settings.MEMORY, words)
+            for check, told in _TOLD.items():
+                if told in words:
+                    native.note_found(check, words)
             raise KernelFailedError(words)
 
 
@@ -134,8 +139,8 @@ def _is_on_device(value: Any) -> bool:
 def _origin(function: Any) -> str:
     """Return where the memory was taken that a checked kernel missed."""
     missed = getattr(function, "missed_allocation", None)
-    line = sanitizing.origin(missed.value) if missed is not None and missed.value else ""
-    return f", made at {line}" if line else ""
+    lines = sanitizing.lines_of(missed.value) if missed is not None and missed.value else ""
+    return f", {lines}" if lines else ""
 
 
 def _order(count: int) -> ctypes.Array[ctypes.c_longlong] | None:

@@ -15,12 +15,12 @@ NAMED = re.compile(r"^(WRONG|RIGHT)\((\w+)", re.MULTILINE)
 PROGRAM = """
 import ctypes, subprocess, sys, torch
 from torch.utils import cpp_extension
-source, count, *names = sys.argv[1:]
+source, made, count, *names = sys.argv[1:]
 command = [f"{cpp_extension.CUDA_HOME}/bin/nvcc", "-shared", source, "-o", "./kernels.so"]
 subprocess.run(command, check=True)
 library = ctypes.CDLL("./kernels.so")
 for name in names:
-    a, b = (torch.zeros(int(count), device="cuda") for _ in range(2))
+    a, b = getattr(torch, made)(int(count), device="cuda"), torch.zeros(int(count), device="cuda")
     b += torch.arange(int(count), device="cuda")
     function = getattr(library, name)
     function.restype = ctypes.c_char_p
@@ -46,18 +46,19 @@ def run(folder: pathlib.Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def outcomes(kind: str, count: int, names: list[str], folder: pathlib.Path, *options: str) -> dict[str, str]:
     """Return what each launch of a source ended with, empty for none, by the function's name."""
-    words = str(KERNELS / f"{kind}.cu"), str(count), *names
+    words = str(KERNELS / f"{kind}.cu"), "empty" if kind == "init" else "zeros", str(count), *names
     lines = run(folder, *options, "-c", PROGRAM, *words).stdout.splitlines()
     return dict(line.partition(" ")[::2] for line in lines)
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory, native_parts):
-    """What each kernel of both sources ended with, by its kind and name."""
+    """What each kernel of the sources ended with, by its kind and name."""
     all_of_them = {}
-    for kind, size in {"memory": 100, "races": 256}.items():
+    kinds = {"memory": (100, "--sanitize"), "init": (100, "--sanitize=memory,init,race")}
+    for kind, (size, option) in (kinds | {"races": (256, "--sanitize")}).items():
         names = [f"{twin.lower()}_{name}" for twin in ("WRONG", "RIGHT") for name in named(kind, twin)]
-        texts = outcomes(kind, size, names, tmp_path_factory.mktemp(kind), "--sanitize")
+        texts = outcomes(kind, size, names, tmp_path_factory.mktemp(kind), option)
         all_of_them |= {(kind, name): text for name, text in texts.items()}
     return all_of_them
 
@@ -67,7 +68,7 @@ def test_an_access_outside_is_found(found, name):
     text = found["memory", f"wrong_{name}"]
     assert text.startswith(ILLEGAL)
     assert re.search(rf"memory\.cu:\d+ \(wrong_{name}_kernel\): ", text)
-    assert re.search(r"block \[\d,0,0\], thread \[\d+,\d,0\]$", text)
+    assert re.search(r"block \[\d,0,0\], thread \[\d+,\d+,0\]$", text)
 
 
 @pytest.mark.parametrize("name", named("races", "WRONG"))
@@ -77,7 +78,16 @@ def test_a_race_is_found(found, name):
     assert len(re.findall(rf"races\.cu:\d+ \(wrong_{name}_kernel\): ", text)) >= 2
 
 
-@pytest.mark.parametrize("kind", ["memory", "races"])
+@pytest.mark.parametrize("name", named("init", "WRONG"))
+def test_a_read_of_what_was_not_written_is_found(found, name):
+    first, second = found["init", f"wrong_{name}"].split("|")
+    assert first == "CUDA error: memory is read that nothing was written to (found by MORPH_SANITIZE=init)"
+    where = r"(of shared memory|\d+ bytes into an allocation of 400 bytes on cuda:0)"
+    assert re.match(rf"  init\.cu:\d+ \(wrong_{name}_kernel\): a read of \d+ bytes {where}, ", second)
+    assert re.search(r"block \[\d,0,0\], thread \[\d+,0,0\]$", second)
+
+
+@pytest.mark.parametrize("kind", ["memory", "init", "races"])
 def test_nothing_is_said_of_a_right_kernel(found, kind):
     names = named(kind, "RIGHT")
     assert {name: found[kind, f"right_{name}"] for name in names} == dict.fromkeys(names, "")
@@ -104,14 +114,15 @@ def test_an_address_where_nothing_is_ends_the_launch_without_the_sanitizer_too(t
 def test_kernels_that_were_built_without_it_are_named(tmp_path):
     outcomes("races", 256, ["right_no_barrier"], tmp_path)
     again = PROGRAM.replace("subprocess.run(command, check=True)", "pass")
-    done = run(tmp_path, "--sanitize", "-c", again, "races.cu", "256", "wrong_no_barrier", "right_no_barrier")
+    words = "races.cu", "zeros", "256", "wrong_no_barrier", "right_no_barrier"
+    done = run(tmp_path, "--sanitize", "-c", again, *words)
     assert done.stderr.count("kernels.so are not checked: it was built without MORPH_SANITIZE") == 1
 
 
 @pytest.mark.usefixtures("native_parts")
 def test_the_line_that_took_the_memory_is_told(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
-    words = "program.py", str(KERNELS / "memory.cu"), "100", "wrong_no_guard"
+    words = "program.py", str(KERNELS / "memory.cu"), "zeros", "100", "wrong_no_guard"
     line = next(n for n, text in enumerate(PROGRAM.splitlines(), 1) if "torch.zeros" in text)
     said = run(tmp_path, "--sanitize=memory", *words).stdout
     assert (
@@ -125,7 +136,7 @@ def test_an_unknown_check_is_refused(words, tmp_path):
     command = [sys.executable, "-m", "morph", *words, "-c", "pass"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "--sanitize: what is checked must be of memory, race, sync, host, leak, not " in done.stderr
+    assert "--sanitize: what is checked must be of memory, init, race, sync, host, leak, not " in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -137,7 +148,7 @@ def test_an_unknown_check_is_refused(words, tmp_path):
         ),
         (
             ["--backend", "cpu"],
-            "MORPH_SANITIZE: what is checked must be of memory, race, sync, host, leak, not 'bounds'",
+            "MORPH_SANITIZE: what is checked must be of memory, init, race, sync, host, leak, not 'bounds'",
         ),
     ],
 )
@@ -165,6 +176,7 @@ def test_a_fault_of_the_host_ends_the_process_as_ever(tmp_path, fault):
         "-c",
         again,
         "memory.cu",
+        "zeros",
         "100",
         "right_no_guard",
     ]

@@ -339,13 +339,31 @@ bool Block::release_arrived() {
   return any;
 }
 
-void Block::fail_access(const std::string& what, const void* site, const char* check) {
+namespace {
+
+std::string access_text(const std::string& what, const void* site) {
   const morph_index& b = place.block, &t = place.thread;
   std::string where = c10::str("block [", b.x, ",", b.y, ",", b.z, "], thread [", t.x, ",", t.y, ",", t.z, "]");
-  std::string text = c10::str("CUDA error: an illegal memory access was encountered: ", sanitizer::source_of(site), ": ",
-                              what, ", ", where);
+  return c10::str(sanitizer::source_of(site), ": ", what, ", ", where);
+}
+
+void note_found(const char* check, const std::string& text) {
   if (is_launching()) device_functions().note_found(check, text);  // another thread may not ask for the function
+}
+
+}  // namespace
+
+void Block::fail_access(const std::string& what, const void* site, const char* check) {
+  std::string text = "CUDA error: an illegal memory access was encountered: " + access_text(what, site);
+  note_found(check, text);
   fail(std::make_exception_ptr(c10::AcceleratorError({__func__, __FILE__, __LINE__}, cudaErrorIllegalAddress, text)));
+}
+
+void Block::fail_unwritten(const std::string& what, const void* site) {
+  std::string text = "CUDA error: memory is read that nothing was written to (found by MORPH_SANITIZE=init)\n  " +
+                     access_text(what, site);
+  note_found("init", text);
+  fail(std::make_exception_ptr(c10::Error({__func__, __FILE__, __LINE__}, text)));
 }
 
 void Block::fail(std::exception_ptr error) {

@@ -59,6 +59,7 @@ class Block {
   [[noreturn]] void fail(std::exception_ptr error);
   // As a GPU does at an illegal address.
   [[noreturn]] void fail_access(const std::string& what, const void* site, const char* check = "memory");
+  [[noreturn]] void fail_unwritten(const std::string& what, const void* site);  // memory is read that nothing wrote
 
  private:
   enum class Waiting { kNothing, kBlock, kBarrier, kWarp, kLanes };

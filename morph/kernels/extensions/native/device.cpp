@@ -157,10 +157,10 @@ void give_back_pinned(void* pointer) {
 void* pause_checks() { return std::exchange(sanitizer::active, nullptr); }
 void resume_checks(void* paused) { sanitizer::active = static_cast<sanitizer::Checks*>(paused); }
 
-std::string origin_of(const void* allocation) {
+std::string lines_of(const void* allocation) {
   Gil gil;
   Object module(PyImport_ImportModule("morph.software.sanitizing"));
-  Object found(module.value ? PyObject_CallMethod(module.value, "origin", "K", reinterpret_cast<size_t>(allocation)) : nullptr);
+  Object found(module.value ? PyObject_CallMethod(module.value, "lines_of", "K", reinterpret_cast<size_t>(allocation)) : nullptr);
   const char* text = found.value ? PyUnicode_AsUTF8(found.value) : nullptr;
   if (!text) PyErr_Clear();
   return text ? text : "";

@@ -49,12 +49,14 @@ struct DeviceFunctions {
   int32_t (*pin)(const void* pointer, size_t bytes);
   int32_t (*unpin)(const void* pointer);
   void (*note_found)(const char* check, const std::string& text);
+  void (*mark_unwritten)(void* start, size_t bytes);
+  bool (*is_unwritten)(const void* start, size_t bytes);
 };
 const DeviceFunctions& device_functions();
 // With MORPH_SANITIZE=host: where what runs on the host, as a copy, uses device memory.
 template <class T>
 T* usable(T* pointer) { return static_cast<T*>(usable_address(pointer)); }
 
-std::string origin_of(const void* allocation);  // the line of Python; empty if that is not known
+std::string lines_of(const void* allocation);  // "made at train.py:12"; empty if that is not known
 
 }  // namespace morph_cuda

@@ -102,7 +102,7 @@ def _atomic(kernel: Kernel, operation: Operation) -> None:
     def statement(result: str, index: Index) -> str:
         at = kernel.writer.at
         condition = f"if ({at(rest[0], index)}) " if rest else ""
-        place = _place(kernel, pointer, index, "written")
+        place = _place(kernel, pointer, index, "updated")
         return f"{condition}{result} = {function}({place}, {at(value, index)});"
 
     if type.is_float and kind in ("max", "min"):
@@ -119,7 +119,7 @@ def _compare_and_swap(kernel: Kernel, operation: Operation) -> None:
     pointer, *values = kernel.operands(operation)
     result = kernel.writer.variable(type)
     with kernel.writer.loops(type.shape or ()) as index:
-        place = _place(kernel, pointer, index, "written")
+        place = _place(kernel, pointer, index, "updated")
         arguments = ", ".join([place, *(kernel.writer.at(value, index) for value in values)])
         kernel.writer.write(
             f"{result.element(index)} = atomics::compare_and_swap<{type.c_type}>({arguments});"

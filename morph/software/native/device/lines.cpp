@@ -54,7 +54,7 @@ Line line_from(PyFrameObject* frame) {
 
 }  // namespace
 
-void set_foreign(std::vector<std::string> prefixes) {
+void pass_over_lines(std::vector<std::string> prefixes) {
   std::lock_guard<std::mutex> lock(lines_mutex);
   foreign = std::move(prefixes);
 }

@@ -11,7 +11,7 @@ struct Line {
   int number = 0;
 };
 
-void set_foreign(std::vector<std::string> prefixes);  // of files whose lines are passed over
+void pass_over_lines(std::vector<std::string> foreign);  // of files that start so
 Line current_line();
 std::string text_of(const Line& line);  // "train.py:12"
 

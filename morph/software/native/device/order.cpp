@@ -135,10 +135,7 @@ bool is_over(const Queued& work, size_t stream, const Moment& now) {
   return work.stream == stream || (work.stream < now.size() && now[work.stream] >= work.count);
 }
 
-void watch_order(std::vector<std::string> foreign) {
-  set_foreign(std::move(foreign));
-  order_watched = true;
-}
+void watch_order() { order_watched = true; }
 
 Queued queue_work(const char* name, c10::Stream stream, const Uses& uses) {
   if (is_capturing(stream)) return {};

@@ -12,7 +12,7 @@ namespace software {
 
 inline std::atomic<bool> order_watched{false};
 inline bool is_order_watched() { return order_watched.load(std::memory_order_relaxed); }
-void watch_order(std::vector<std::string> foreign);  // from where files start whose lines are not the program's
+void watch_order();
 
 // How much work of each stream is over, by the stream's place among all.
 using Moment = std::vector<uint64_t>;

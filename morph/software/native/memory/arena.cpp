@@ -41,6 +41,10 @@ Block* Arena::take(size_t requested, c10::StreamId stream, MempoolId_t pool) {
   std::lock_guard lock(lock_);
   size_t size = rounded_as_set(requested + settings().padding, kRound);
   Block* block = cached(size, stream, pool);
+  if (!block && !kept_.empty() && !fits(segment_size(size))) {
+    free_kept();
+    block = cached(size, stream, pool);
+  }
   if (!block) block = grow(size, stream, pool);
   split(block, size);
   make_used(block, requested);
@@ -55,8 +59,11 @@ void Arena::refuse_on_purpose(size_t requested) {
 }
 
 void Arena::give_back(Segment* segment, void* pointer) {
+  bool keeps = most_kept && segment->pool == MempoolId_t{0, 0};
+  Line line = keeps ? current_line() : Line{};
   std::lock_guard lock(lock_);
-  make_free(segment->block_at(pointer));
+  Block* block = segment->block_at(pointer);
+  keeps ? keep(block, line) : make_free(block);
   settle_inactive(segment->large);
 }
 
@@ -89,6 +96,33 @@ void Arena::make_free(Block* block) {
   make_cached(block);
 }
 
+void Arena::keep(Block* block, Line line) {
+  if (!std::exchange(block->awaited, true)) stop_counting(block);
+  block->kept = true;
+  kept_.push_back({block, line});
+  kept_bytes_ += block->size;
+  free_kept(most_kept);
+}
+
+void Arena::free_kept(size_t most) {
+  while (kept_bytes_ > most) {
+    Block* block = kept_.front().block;
+    kept_.pop_front();
+    kept_bytes_ -= block->size;
+    block->kept = false;
+    bool large = block->segment->large;
+    make_free(block);
+    settle_inactive(large);
+  }
+}
+
+std::string Arena::line_of_free(const void* block) {
+  std::lock_guard lock(lock_);
+  for (const Kept& each : kept_)
+    if (each.block->start == block) return text_of(each.line);
+  return "";
+}
+
 void Arena::make_cached(Block* block) {
   block->segment->free->insert(block);
   if (block->before || block->after) count_inactive(block, +1);
@@ -97,6 +131,7 @@ void Arena::make_cached(Block* block) {
 void Arena::release_cached() {
   std::lock_guard lock(lock_);
   releases_++;
+  free_kept();
   release_unused_segments();
 }
 
@@ -186,6 +221,7 @@ int64_t Arena::releases() {
 void Arena::release_for_retry() {
   stats_.num_alloc_retries++;
   releases_++;
+  free_kept();
   release_unused_segments();
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "device/lines.h"
 #include "memory/free_blocks.h"
 #include "memory/history.h"
 #include "memory/peaks.h"
@@ -28,6 +29,7 @@ class Arena {
   Block* take(size_t requested, c10::StreamId stream, MempoolId_t pool);  // throws OutOfMemoryError
   [[noreturn]] void refuse_on_purpose(size_t requested);  // as where it does not fit
   void give_back(Segment* segment, void* pointer);
+  std::string line_of_free(const void* block);  // of one that is kept
   void let_wait(Block* block);  // it counts as given back, but remains active until give_back
   // Memory that a program takes from CUDA's runtime itself, beside torch's caches; null where it does not fit.
   void* take_outside(size_t bytes, bool torchs = false);
@@ -76,6 +78,8 @@ class Arena {
   void make_used(Block* block, size_t requested);
   void make_free(Block* block);
   void make_cached(Block* block);
+  void keep(Block* block, Line line);
+  void free_kept(size_t most = 0);
   void free_all(Segment& segment);
   Block* make_block(Segment* segment, char* start, size_t size);
   void forget(Block* block);
@@ -112,6 +116,12 @@ class Arena {
   std::map<const char*, std::unique_ptr<Segment>> outside_;
   size_t outside_bytes_ = 0;
   std::map<MempoolId_t, int> holders_;
+  struct Kept {
+    Block* block;
+    Line line;  // that gave it back
+  };
+  std::deque<Kept> kept_;
+  size_t kept_bytes_ = 0;
   std::deque<MemoryEvent> events_;
   std::map<const void*, Context> contexts_, segment_contexts_;
   int file_ = -1;
@@ -119,6 +129,8 @@ class Arena {
   int64_t releases_ = 0;
 };
 
+// Memory that was given back and is given out again late, for MORPH_SANITIZE=memory: the bytes for each device.
+inline size_t most_kept = 0;
 extern constinit thread_local bool holds_peaks;  // what this thread takes does not raise them yet
 void set_caching(bool enabled);  // memory.cpp: of every device
 bool caches();

@@ -36,6 +36,7 @@ struct Block {
   size_t size, requested = 0;
   Block *before = nullptr, *after = nullptr;  // neighbours in the segment
   bool used = false, awaited = false;  // awaited: given back, but work of other streams uses it
+  bool kept = false;                   // given back, but not given out again yet: a use of it is an error
   Block *newer = nullptr, *older = nullptr;  // free blocks of the same size
 };
 

@@ -9,6 +9,7 @@
 #include "memory/page_faults.h"
 #include "memory/location.h"
 #include "memory/memory.h"
+#include "memory/unwritten.h"
 
 #include <sys/mman.h>
 
@@ -71,7 +72,7 @@ void tell_later(const void* address) {
   std::array<uintptr_t, 5> range{};
   int64_t device = locate(address, range);
   Context taken = range[4] ? context_of(reinterpret_cast<void*>(range[2])) : nullptr;
-  last_access = {address, device, range[2], range[3], bool(range[4]), std::move(taken)};
+  last_access = {address, device, range[2], range[3], range[4] == kLive, std::move(taken)};
   Py_AddPendingCall(&tell_of_access, nullptr);
 }
 
@@ -143,7 +144,8 @@ const DeviceFunctions& device_functions() {
   auto usable_at = [](const void* pointer) { return usable(pointer); };
   static const DeviceFunctions functions{&begin_device_access,    &end_device_access, &open_hidden,
                                          usable_at,               &take_managed,      &register_host_memory,
-                                         &unregister_host_memory, &note_found};
+                                         &unregister_host_memory, &note_found,        &mark_unwritten,
+                                         &is_unwritten};
   return functions;
 }
 

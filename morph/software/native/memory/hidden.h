@@ -71,6 +71,8 @@ struct DeviceFunctions {
   int32_t (*pin)(const void* pointer, size_t bytes);
   int32_t (*unpin)(const void* pointer);
   void (*note_found)(const char* check, const std::string& text);
+  void (*mark_unwritten)(void* start, size_t bytes);
+  bool (*is_unwritten)(const void* start, size_t bytes);
 };
 const DeviceFunctions& device_functions();
 

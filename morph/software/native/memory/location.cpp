@@ -24,11 +24,12 @@ int64_t locate(const void* given, std::array<uintptr_t, 5>& range) {
   uintptr_t granule = number(pointer) / kGranule * kGranule;
   if (!segment) return range = {granule, granule + kGranule, 0, 0, 0}, -1;
   uintptr_t start = number(segment->start), asked = segment->requested ? segment->requested : segment->size;
-  if (segment->blocks.empty()) return range = {start, granule + kGranule, start, start + asked, 1}, segment->device;
+  if (segment->blocks.empty()) return range = {start, granule + kGranule, start, start + asked, kLive}, segment->device;
   const Block* block = block_around(*segment, static_cast<const char*>(pointer));
   start = number(block->start);
-  bool is_live = block->used || segment->pool != MempoolId_t{0, 0};  // a graph's replay uses its pool's free blocks
-  range = {start, start + block->size, start, start + (block->used ? block->requested : block->size), is_live};
+  bool is_used = block->used || segment->pool != MempoolId_t{0, 0};  // a graph's replay uses its pool's free blocks
+  uintptr_t state = block->kept ? kFreed : is_used ? kLive : 0;
+  range = {start, start + block->size, start, start + (block->used ? block->requested : block->size), state};
   return segment->device;
 }
 

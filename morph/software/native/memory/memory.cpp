@@ -7,6 +7,7 @@
 #include "device/clock.h"
 #include "memory/hidden.h"
 #include "memory/memory.h"
+#include "memory/unwritten.h"
 #include "device/order.h"
 
 #include <c10/core/CPUAllocator.h>
@@ -45,6 +46,7 @@ void* take_uncached(DeviceIndex index, size_t bytes, bool fails) {
   RecordedCall recorded("cudaMalloc");
   void* start = fails ? nullptr : arena(index).take_outside(bytes, /*torchs=*/true);
   if (!start) refuse(kMemoryAllocation);
+  mark_allocation(start, bytes);
   trace(&Table::trace_gpu_memory_allocation, start);
   return start;
 }
@@ -66,6 +68,7 @@ void* take(DeviceIndex index, size_t bytes) {
     if (c10::memoryProfilingEnabled()) report(index, block->start, int64_t(block->size));
     trace(&Table::trace_gpu_memory_allocation, block->start);
     if (is_order_watched()) give_memory(block->start, block->size);
+    mark_allocation(block->start, bytes);
     return block->start;
   } catch (const c10::OutOfMemoryError&) {
     tell_of_refused_memory(index, bytes);
@@ -145,7 +148,7 @@ static void free_uncached(Segment* segment) {
 
 static Block* used_block(Segment* segment, void* pointer) {
   Block* block = segment && !segment->blocks.empty() ? segment->block_at(pointer) : nullptr;
-  TORCH_CHECK(block && block->used && block->start == pointer, "invalid device pointer: ", pointer);
+  TORCH_CHECK(block && block->used && !block->kept && block->start == pointer, "invalid device pointer: ", pointer);
   return block;
 }
 
@@ -222,6 +225,9 @@ void forget_memory_history() {
   for (auto& each : arenas) each->forget_history();
 }
 
+void keep_freed(size_t bytes) { most_kept = bytes; }
+std::string line_of_free(const void* block) { return arena(owner_of(block)).line_of_free(block); }
+
 Context context_of(const void* block) { return arena(owner_of(block)).context_of(block); }
 Context context_of_segment(const void* start) { return arena(owner_of(start)).context_of_segment(start); }
 
@@ -249,7 +255,9 @@ std::vector<SegmentView> memory_segments() {
 
 void* take_outside(DeviceIndex index, size_t bytes, bool torchs) {
   open_context(checked(index));
-  return arena(index).take_outside(bytes, torchs);
+  void* start = arena(index).take_outside(bytes, torchs);
+  mark_allocation(start, bytes);
+  return start;
 }
 
 bool give_back_outside(void* pointer) {

@@ -20,10 +20,7 @@ Refusal last_refusal;
 
 }  // namespace
 
-void watch_peaks(std::vector<std::string> foreign) {
-  set_foreign(std::move(foreign));
-  peaks_watched = true;
-}
+void watch_peaks() { peaks_watched = true; }
 
 Phase current_phase() {
   int task = torch::autograd::get_current_graph_task_id();

@@ -12,7 +12,7 @@ namespace software {
 
 inline std::atomic<bool> peaks_watched{false};
 inline bool are_peaks_watched() { return peaks_watched.load(std::memory_order_relaxed); }
-void watch_peaks(std::vector<std::string> foreign);  // from where files start whose lines are not the program's
+void watch_peaks();
 
 enum Phase : size_t { kOther, kBackward, kStep, kPhases };
 Phase current_phase();  // of this thread

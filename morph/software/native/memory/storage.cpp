@@ -3,6 +3,7 @@
 #include "device/captures.h"
 #include "device/clock.h"
 #include "memory/host_view.h"
+#include "memory/unwritten.h"
 #include "device/order.h"
 
 #include <ATen/Context.h>
@@ -206,6 +207,7 @@ void queue_read(const Tensor& self) {
 // Reads an item() for the program, and so waits for the queue.
 at::Scalar read_scalar(const Tensor& self) {
   if (is_order_watched()) queue_read(self);
+  if (marks_unwritten) [[unlikely]] check_read("item", self, false);
   wait_for_copy(self.device().index());
   Tensor host = readable_host_view(self);
   RecordedCopy recorded(self, host, "Pinned");

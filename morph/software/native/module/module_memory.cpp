@@ -2,6 +2,7 @@
 #include "memory/arena.h"
 #include "memory/checkpoints.h"
 #include "memory/hidden.h"
+#include "memory/unwritten.h"
 #include "memory/history.h"
 #include "memory/location.h"
 #include "memory/memory.h"
@@ -219,6 +220,10 @@ void bind_history(py::module& module) {
   module.def("is_memory_recorded", [] { return recording().state; });
   module.def("allocation_frames", &allocation_frames);
   module.def("locator", &locator);
+  module.def("keep_freed", &keep_freed);
+  module.def("line_of_free", [](size_t address) { return line_of_free(pointer(address)); });
+  module.def("begin_to_mark_unwritten", &begin_to_mark);
+  module.def("unwritten", [] { return size_t(&is_unwritten); });
   module.def("set_memory_metadata", &set_metadata);
   module.def("memory_metadata", &metadata);
   module.def("observe_refused_memory", &observe);

@@ -57,6 +57,7 @@ void bind_streams(py::module& module) {
   module.def("set_cublas_workspace", &set_cublas_workspace);
   module.def("clear_cublas_workspaces", &clear_cublas_workspaces);
   module.def("watch_waits", [](int mode) { watch_waits(Waits(mode)); });
+  module.def("pass_over_lines", &pass_over_lines);
   module.def("watch_order", &watch_order);
   module.def("handles", &handles);
   module.def("is_order_watched", &is_order_watched);

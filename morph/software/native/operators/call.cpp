@@ -171,7 +171,7 @@ void Call::to_device(at::ArrayRef<Tensor*> results) {
   const bool may_spoil = may_happen(Fault::kResult);
   for (Tensor* result : results)
     if (result->defined() && result->is_cpu() && to_device(*result, results)) {
-      use(*result, true);
+      if (is_ordered_) [[unlikely]] add_uses(uses_, *result, true);
       if (may_spoil) [[unlikely]] fresh.push_back(result);
     }
   queue();

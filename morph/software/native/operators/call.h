@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "device/faults.h"
 #include "memory/memory.h"
+#include "memory/unwritten.h"
 #include "operators/traits.h"
 #include "operators/views.h"
 #include "device/order.h"
@@ -110,6 +111,7 @@ class Call {
   void tell_profiler() const;
   void use(const at::Tensor& tensor, bool written) {
     if (is_ordered_) [[unlikely]] add_uses(uses_, tensor, written);
+    if (marks_unwritten) [[unlikely]] check_read(name_, tensor, written);
   }
   void queue();
   void spoil(at::ArrayRef<at::Tensor*> fresh);  // by NaN, if a fault happens: a result, or else what it wrote to

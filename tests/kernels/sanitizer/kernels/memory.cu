@@ -56,6 +56,26 @@ RIGHT(atomic_outside, 1, 128, 0, { atomicAdd(a + threadIdx.x % n, 1.0f); })
 WRONG(dynamic_shared_memory, 1, 32, 32 * 4, SHIFTED)
 RIGHT(dynamic_shared_memory, 1, 32, 33 * 4, SHIFTED)
 
+#define BESIDE(SIZE) { \
+  __shared__ float tile[SIZE]; \
+  __shared__ float beside[32]; \
+  tile[threadIdx.x + 1] = beside[threadIdx.x] = b[threadIdx.x]; \
+  __syncthreads(); \
+  a[threadIdx.x] = tile[threadIdx.x + 1] + beside[threadIdx.x]; \
+}
+WRONG(static_shared_memory, 1, 32, 0, BESIDE(32))
+RIGHT(static_shared_memory, 1, 32, 0, BESIDE(33))
+
+template <int ROWS>
+static __device__ float column(const float* b) {
+  __shared__ float tile[ROWS][16];
+  tile[threadIdx.y][threadIdx.x] = b[threadIdx.x];
+  __syncthreads();
+  return tile[threadIdx.x][threadIdx.y];
+}
+WRONG(row_of_a_static_tile, 1, dim3(16, 16), 0, { a[threadIdx.y] = column<15>(b); })
+RIGHT(row_of_a_static_tile, 1, dim3(16, 16), 0, { a[threadIdx.y] = column<16>(b); })
+
 #define COPIED { \
   __shared__ float tile[128]; \
   __pipeline_memcpy_async(tile + threadIdx.x * 4, b + threadIdx.x * 4, 16); \

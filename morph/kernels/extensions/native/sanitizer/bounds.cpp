@@ -12,12 +12,14 @@
 namespace morph_cuda::sanitizer {
 namespace {
 
+constexpr uintptr_t kLive = 1, kFreed = 2;  // location.h of the software device
+
 std::string bytes_of(uintptr_t count) { return c10::str(count, count == 1 ? " byte" : " bytes"); }
 
-// Another thread than the launch's may be waited for by who holds the interpreter.
+// "made at train.py:12". Another thread than the launch's may be waited for by who holds the interpreter.
 std::string origin(uintptr_t allocation) {
-  std::string line = is_launching() ? origin_of(reinterpret_cast<const void*>(allocation)) : "";
-  return line.empty() ? "" : ", made at " + line;
+  std::string lines = is_launching() ? lines_of(reinterpret_cast<const void*>(allocation)) : "";
+  return lines.empty() ? "" : ", " + lines;
 }
 
 }  // namespace
@@ -26,7 +28,7 @@ Bounds::Located Bounds::locate(uintptr_t address) {
   static const auto ask = reinterpret_cast<int64_t (*)(const void*, std::array<uintptr_t, 5>&)>(address_of("locator"));
   std::array<uintptr_t, 5> range{};
   int64_t device = ask(reinterpret_cast<const void*>(address), range);
-  return {range[0], range[1], range[2], range[3], device, bool(range[4])};
+  return {range[0], range[1], range[2], range[3], device, range[4] == kLive, range[4] == kFreed};
 }
 
 const Bounds::Located& Bounds::located(uintptr_t address, size_t bytes) {
@@ -38,6 +40,11 @@ const Bounds::Located& Bounds::located(uintptr_t address, size_t bytes) {
 bool Bounds::has(uintptr_t address, size_t bytes) {
   const Located& at = located(address, bytes);
   return at.device < 0 || (at.is_live && address >= at.start && address + bytes <= at.end);
+}
+
+bool Bounds::is_live(uintptr_t address, size_t bytes) {
+  const Located& at = located(address, bytes);
+  return at.device >= 0 && at.is_live;
 }
 
 // Pinned memory has pages of its own meanwhile. The variables of a program and its libraries are the device's too.
@@ -53,12 +60,19 @@ bool Bounds::is_hosts(uintptr_t address) {
 }
 
 std::string Bounds::described(const Located& at, uintptr_t address) {
-  if (!at.is_live) return c10::str("in memory of cuda:", at.device, " that nothing has");
+  if (!at.is_live && !at.is_freed) return c10::str("in memory of cuda:", at.device, " that nothing has");
   std::string size = bytes_of(at.end - at.start);
   std::string block = c10::str("an allocation of ", size, " on cuda:", at.device, origin(at.start));
+  if (at.is_freed) return "in what was " + block;
   if (address < at.end) return c10::str("over the end of ", block);
   if (address == at.end) return c10::str("just after ", block);
   return c10::str(bytes_of(address - at.end), " after ", block);
+}
+
+std::string Bounds::place(uintptr_t address) {
+  Located at = locate(address);
+  return c10::str(bytes_of(address - at.start), " into an allocation of ", bytes_of(at.end - at.start), " on cuda:",
+                  at.device, origin(at.start));
 }
 
 std::string Bounds::problem(uintptr_t address) { return described(locate(address), address); }

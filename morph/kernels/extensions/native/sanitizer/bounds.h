@@ -11,15 +11,17 @@ namespace morph_cuda::sanitizer {
 class Bounds {
  public:
   bool has(uintptr_t address, size_t bytes);  // or they are not the device's
+  bool is_live(uintptr_t address, size_t bytes);  // an allocation of device memory
   bool is_hosts(uintptr_t address);  // memory that a device cannot use
   static bool is_devices(uintptr_t address) { return locate(address).device >= 0; }
   static std::string problem(uintptr_t address);  // with an access that does not lie in one
+  static std::string place(uintptr_t address);    // in an allocation
 
  private:
   struct Located {  // `from` to `to` is the memory of which the rest holds
     uintptr_t from = 0, to = 0, start = 0, end = 0;
     int64_t device = -1;
-    bool is_live = false;
+    bool is_live = false, is_freed = false;
   };
   static Located locate(uintptr_t address);
   static std::string described(const Located& at, uintptr_t address);

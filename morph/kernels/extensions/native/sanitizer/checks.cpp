@@ -57,9 +57,11 @@ bool is_memory_hidden() {
 
 std::unique_ptr<Launch> Launch::wanted(const void* frame) {
   static const bool memory = asks_for("memory"), race = asks_for("race"), sync = is_order_watched();
-  if (!memory && !race && !sync && !is_memory_hidden()) return nullptr;
+  static const bool init = asks_for("init");
+  if (!memory && !init && !race && !sync && !is_memory_hidden()) return nullptr;
   auto launch = std::make_unique<Launch>();
-  launch->checks_memory_ = memory, launch->frame_ = reinterpret_cast<uintptr_t>(frame);
+  launch->checks_memory_ = memory, launch->checks_init_ = init;
+  launch->frame_ = reinterpret_cast<uintptr_t>(frame);
   if (race) launch->races_ = std::make_unique<Races>();
   if (sync) launch->footprint_ = std::make_unique<Footprint>();
   return launch;
@@ -89,10 +91,20 @@ void Launch::end(dim3 block, cudaStream_t stream) {
 void Checks::begin(int64_t number, int threads, uintptr_t kernel, size_t shared) {
   knowledge_.begin(uint32_t(number), threads);
   dynamic_ = reinterpret_cast<uintptr_t>(block_.dynamic_shared()), dynamic_size_ = shared;
-  if (is_begun_) return;
-  is_begun_ = true;
-  warn_if_unchecked(kernel);
-  variables_ = variables_beside(kernel);
+  if (!is_begun_) {
+    is_begun_ = true;
+    warn_if_unchecked(kernel);
+    variables_ = variables_beside(kernel);
+  }
+  if (launch_.checks_init()) forget_shared();
+}
+
+void Checks::forget_shared() const {
+  auto forget = [](uintptr_t start, size_t bytes) {
+    device_functions().mark_unwritten(reinterpret_cast<void*>(start), bytes);
+  };
+  forget(dynamic_, dynamic_size_);
+  for (const Variable& each : variables_.shared) forget(each.start, each.end - each.start);
 }
 
 bool Checks::is_shared(uintptr_t address) const {
@@ -108,10 +120,25 @@ bool Checks::is_over_dynamic(const Use& use) const {
   return use.address - dynamic_ + use.bytes - dynamic_size_ - 1 < kZone;
 }
 
-void Checks::fail(const Use& use) {
-  std::string where = c10::str("over the end of the block's ", dynamic_size_, " bytes of shared memory");
-  if (!is_over_dynamic(use)) where = Bounds::problem(use.address);
-  refuse(use, where);
+const Variable* Checks::left_behind(const Use& use) const {
+  return variables_.has(use.address) ? variables_.before(use.address, use.bytes) : nullptr;
+}
+
+void Checks::check_memory(const Use& use) {
+  if (is_over_dynamic(use))
+    refuse(use, c10::str("over the end of the block's ", dynamic_size_, " bytes of shared memory"));
+  if (const Variable* variable = left_behind(use))
+    refuse(use, c10::str("over the end of ", source_name(*variable), ", ", variable->end - variable->start,
+                         " bytes of shared memory"));
+  if (!bounds_.has(use.address, use.bytes)) refuse(use, Bounds::problem(use.address));
+}
+
+void Checks::check_written(const Use& use) {
+  bool is_in_shared = is_shared(use.address);
+  if (!is_in_shared && !bounds_.is_live(use.address, use.bytes)) return;
+  if (!device_functions().is_unwritten(reinterpret_cast<void*>(use.address), use.bytes)) return;
+  std::string where = is_in_shared ? "of shared memory" : Bounds::place(use.address);
+  block_.fail_unwritten(c10::str("a read of ", use.bytes, " bytes ", where), use.site);
 }
 
 void Checks::refuse(const Use& use, const std::string& where, const char* check) {
@@ -124,7 +151,8 @@ void Checks::use(const Use& use) {
   bool is_hosts = is_memory_hidden() && !is_shared(use.address) && bounds_.is_hosts(use.address);
   if (is_hosts && !block_.is_deposit(use.address))
     refuse(use, "of memory of the host that is neither pinned nor managed", "host");
-  if (launch_.checks_memory() && (is_over_dynamic(use) || !bounds_.has(use.address, use.bytes))) fail(use);
+  if (launch_.checks_memory()) check_memory(use);
+  if (launch_.checks_init() && use.reads) check_written(use);
   Races* races = launch_.races();
   Footprint* footprint = launch_.footprint();
   if (!races && !footprint) return;
@@ -145,8 +173,8 @@ void Checks::synchronize(const Use& use) {
 }
 
 void Checks::copy(void* to, const void* from, size_t written, size_t read, const void* site) {
-  if (read) use({reinterpret_cast<uintptr_t>(from), read, false, false, site});
-  if (written) use({reinterpret_cast<uintptr_t>(to), written, true, false, site});
+  if (read) use({reinterpret_cast<uintptr_t>(from), read, false, false, true, site});
+  if (written) use({reinterpret_cast<uintptr_t>(to), written, true, false, false, site});
 }
 
 void Checks::pass_barrier() {

@@ -28,6 +28,7 @@ class Launch {
   static std::unique_ptr<Launch> wanted(const void* frame);  // of who launches; null: nothing is checked
 
   bool checks_memory() const { return checks_memory_; }
+  bool checks_init() const { return checks_init_; }
   bool is_argument(uintptr_t address) const { return address - frame_ < kZone; }  // each thread has its copy
   Races* races() const { return races_.get(); }
   void pass_grid();
@@ -36,7 +37,7 @@ class Launch {
   void end(dim3 block, cudaStream_t stream);  // throws what was found, where no thread of it did
 
  private:
-  bool checks_memory_ = false;
+  bool checks_memory_ = false, checks_init_ = false;
   uintptr_t frame_ = 0;
   std::unique_ptr<Races> races_;
   std::unique_ptr<Footprint> footprint_;
@@ -45,7 +46,7 @@ class Launch {
 struct Use {
   uintptr_t address;
   size_t bytes;
-  bool writes, is_atomic;
+  bool writes, is_atomic, reads;
   const void* site;
 };
 
@@ -69,7 +70,10 @@ class Checks {
   bool is_own(uintptr_t address) const;  // of the thread or of morph
   bool is_on_stack(uintptr_t address) const { return address - stack_ < kStack; }
   bool is_over_dynamic(const Use& use) const;
-  [[noreturn]] void fail(const Use& use);
+  const Variable* left_behind(const Use& use) const;  // a variable of shared memory that it goes over the end of
+  void forget_shared() const;                          // of the block before
+  void check_memory(const Use& use);
+  void check_written(const Use& use);
   [[noreturn]] void refuse(const Use& use, const std::string& where, const char* check = "memory");
 
   Launch& launch_;

@@ -10,9 +10,11 @@ namespace {
 using morph_cuda::sanitizer::active;
 using morph_cuda::sanitizer::Use;
 
-inline void use(const volatile void* pointer, size_t bytes, bool writes, bool is_atomic, const void* site) {
+enum class Kind { kRead, kWrite, kBoth };  // kBoth: an atomic operation that reads what it replaces
+
+inline void use(const volatile void* pointer, size_t bytes, Kind kind, bool is_atomic, const void* site) {
   if (!active) return;
-  Use made{reinterpret_cast<uintptr_t>(pointer), bytes, writes, is_atomic, site};
+  Use made{reinterpret_cast<uintptr_t>(pointer), bytes, kind != Kind::kRead, is_atomic, kind != Kind::kWrite, site};
   active->use(made);
   if (is_atomic) active->synchronize(made);
 }
@@ -24,48 +26,48 @@ inline void fence_for(int order) {
 }  // namespace
 
 #define SITE __builtin_return_address(0)
-#define ACCESS(NAME, BYTES, WRITES, IS_ATOMIC) \
-  void __tsan_##NAME(void* pointer) { use(pointer, BYTES, WRITES, IS_ATOMIC, SITE); }
-#define ACCESSES(BYTES)                                       \
-  ACCESS(read##BYTES, BYTES, false, false)                    \
-  ACCESS(write##BYTES, BYTES, true, false)                    \
-  ACCESS(unaligned_read##BYTES, BYTES, false, false)          \
-  ACCESS(unaligned_write##BYTES, BYTES, true, false)          \
-  ACCESS(volatile_read##BYTES, BYTES, false, true)            \
-  ACCESS(volatile_write##BYTES, BYTES, true, true)            \
-  ACCESS(unaligned_volatile_read##BYTES, BYTES, false, true)  \
-  ACCESS(unaligned_volatile_write##BYTES, BYTES, true, true)
+#define ACCESS(NAME, BYTES, KIND, IS_ATOMIC) \
+  void __tsan_##NAME(void* pointer) { use(pointer, BYTES, KIND, IS_ATOMIC, SITE); }
+#define ACCESSES(BYTES)                                            \
+  ACCESS(read##BYTES, BYTES, Kind::kRead, false)                   \
+  ACCESS(write##BYTES, BYTES, Kind::kWrite, false)                 \
+  ACCESS(unaligned_read##BYTES, BYTES, Kind::kRead, false)         \
+  ACCESS(unaligned_write##BYTES, BYTES, Kind::kWrite, false)       \
+  ACCESS(volatile_read##BYTES, BYTES, Kind::kRead, true)           \
+  ACCESS(volatile_write##BYTES, BYTES, Kind::kWrite, true)         \
+  ACCESS(unaligned_volatile_read##BYTES, BYTES, Kind::kRead, true) \
+  ACCESS(unaligned_volatile_write##BYTES, BYTES, Kind::kWrite, true)
 
-#define ATOMIC_FETCH(BITS, T, NAME)                                               \
-  T __tsan_atomic##BITS##_fetch_##NAME(volatile T* p, T value, int order) {       \
-    fence_for(order), use(p, sizeof(T), true, true, SITE);                        \
-    return __atomic_fetch_##NAME(p, value, __ATOMIC_SEQ_CST);                     \
+#define ATOMIC_FETCH(BITS, T, NAME)                                         \
+  T __tsan_atomic##BITS##_fetch_##NAME(volatile T* p, T value, int order) { \
+    fence_for(order), use(p, sizeof(T), Kind::kBoth, true, SITE);           \
+    return __atomic_fetch_##NAME(p, value, __ATOMIC_SEQ_CST);               \
   }
-#define ATOMIC_COMPARE(BITS, T, NAME)                                                                            \
-  int __tsan_atomic##BITS##_compare_exchange_##NAME(volatile T* p, T* expected, T value, int order, int) {       \
-    fence_for(order), use(p, sizeof(T), true, true, SITE);                                                       \
-    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);           \
+#define ATOMIC_COMPARE(BITS, T, NAME)                                                                      \
+  int __tsan_atomic##BITS##_compare_exchange_##NAME(volatile T* p, T* expected, T value, int order, int) { \
+    fence_for(order), use(p, sizeof(T), Kind::kBoth, true, SITE);                                          \
+    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);     \
   }
-#define ATOMIC(BITS, T)                                                  \
-  T __tsan_atomic##BITS##_load(const volatile T* p, int) {               \
-    use(p, sizeof(T), false, true, SITE);                                \
-    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                         \
-  }                                                                      \
-  void __tsan_atomic##BITS##_store(volatile T* p, T value, int order) {  \
-    fence_for(order), use(p, sizeof(T), true, true, SITE);               \
-    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                        \
-  }                                                                      \
-  T __tsan_atomic##BITS##_exchange(volatile T* p, T value, int order) {  \
-    fence_for(order), use(p, sizeof(T), true, true, SITE);               \
-    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);              \
-  }                                                                      \
-  ATOMIC_FETCH(BITS, T, add)                                             \
-  ATOMIC_FETCH(BITS, T, sub)                                             \
-  ATOMIC_FETCH(BITS, T, and)                                             \
-  ATOMIC_FETCH(BITS, T, or)                                              \
-  ATOMIC_FETCH(BITS, T, xor)                                             \
-  ATOMIC_FETCH(BITS, T, nand)                                            \
-  ATOMIC_COMPARE(BITS, T, strong)                                        \
+#define ATOMIC(BITS, T)                                                 \
+  T __tsan_atomic##BITS##_load(const volatile T* p, int) {              \
+    use(p, sizeof(T), Kind::kRead, true, SITE);                         \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                        \
+  }                                                                     \
+  void __tsan_atomic##BITS##_store(volatile T* p, T value, int order) { \
+    fence_for(order), use(p, sizeof(T), Kind::kWrite, true, SITE);      \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                       \
+  }                                                                     \
+  T __tsan_atomic##BITS##_exchange(volatile T* p, T value, int order) { \
+    fence_for(order), use(p, sizeof(T), Kind::kWrite, true, SITE);      \
+    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);             \
+  }                                                                     \
+  ATOMIC_FETCH(BITS, T, add)                                            \
+  ATOMIC_FETCH(BITS, T, sub)                                            \
+  ATOMIC_FETCH(BITS, T, and)                                            \
+  ATOMIC_FETCH(BITS, T, or)                                             \
+  ATOMIC_FETCH(BITS, T, xor)                                            \
+  ATOMIC_FETCH(BITS, T, nand)                                           \
+  ATOMIC_COMPARE(BITS, T, strong)                                       \
   ATOMIC_COMPARE(BITS, T, weak)
 
 extern "C" {
@@ -73,10 +75,10 @@ extern "C" {
 void __tsan_init() { morph_cuda::sanitizer::add_library(SITE); }  // as a library is loaded
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
-void __tsan_vptr_update(void** place, void*) { use(place, sizeof(void*), true, false, SITE); }
-void __tsan_vptr_read(void** place) { use(place, sizeof(void*), false, false, SITE); }
-void __tsan_read_range(void* pointer, size_t bytes) { use(pointer, bytes, false, false, SITE); }
-void __tsan_write_range(void* pointer, size_t bytes) { use(pointer, bytes, true, false, SITE); }
+void __tsan_vptr_update(void** place, void*) { use(place, sizeof(void*), Kind::kWrite, false, SITE); }
+void __tsan_vptr_read(void** place) { use(place, sizeof(void*), Kind::kRead, false, SITE); }
+void __tsan_read_range(void* pointer, size_t bytes) { use(pointer, bytes, Kind::kRead, false, SITE); }
+void __tsan_write_range(void* pointer, size_t bytes) { use(pointer, bytes, Kind::kWrite, false, SITE); }
 
 ACCESSES(1)
 ACCESSES(2)

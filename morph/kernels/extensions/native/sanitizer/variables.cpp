@@ -7,17 +7,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <mutex>
-#include <string>
+#include <string_view>
 
 extern "C" void* __tls_get_addr(size_t*);
 
 namespace morph_cuda::sanitizer {
 namespace {
-
-using Ranges = std::vector<std::pair<uintptr_t, uintptr_t>>;
 
 class File {  // its contents, mapped
  public:
@@ -45,10 +46,20 @@ class File {  // its contents, mapped
   size_t size_ = 0;
 };
 
-// g++ guards an array of a class that has another constructor than the trivial one. The first thread writes the guard.
-Ranges guards_in(const char* name) {
-  Ranges found;
-  File file(name);
+constexpr std::string_view kShared = "morph.shared.";  // zones.py
+constexpr std::string_view kGuard = "_ZGV";  // the first thread writes one, of a class with a constructor
+
+void add(Variables& into, std::string_view name, const ElfW(Sym)& symbol) {
+  Variable found{symbol.st_value, symbol.st_value + symbol.st_size, std::string(name)};
+  if (name.starts_with(kGuard)) into.guards.push_back(std::move(found));
+  if (!name.starts_with(kShared)) return;
+  found.name.erase(0, kShared.size());
+  into.shared.push_back(std::move(found));
+}
+
+Variables variables_in(const char* library) {  // by their places among all of the library's
+  Variables found;
+  File file(library);
   if (!file.is_there()) return found;
   const auto* header = file.at<ElfW(Ehdr)>(0);
   const auto* sections = file.at<ElfW(Shdr)>(header->e_shoff);
@@ -57,18 +68,18 @@ Ranges guards_in(const char* name) {
     const char* names = file.at<char>(sections[sections[i].sh_link].sh_offset);
     const auto* symbols = file.at<ElfW(Sym)>(sections[i].sh_offset);
     for (size_t s = 0; s < sections[i].sh_size / sizeof *symbols; s++)
-      if ((symbols[s].st_info & 0xf) == STT_TLS && !std::strncmp(names + symbols[s].st_name, "_ZGV", 4))
-        found.emplace_back(symbols[s].st_value, symbols[s].st_value + symbols[s].st_size);
+      if ((symbols[s].st_info & 0xf) == STT_TLS) add(found, names + symbols[s].st_name, symbols[s]);
   }
+  std::sort(found.shared.begin(), found.shared.end(), [](auto& one, auto& other) { return one.start < other.start; });
   return found;
 }
 
-const Ranges& guards_of(const char* name) {
+const Variables& variables_of(const char* library) {
   static std::mutex mutex;
-  static auto& known = *new std::map<std::string, Ranges>;
+  static auto& known = *new std::map<std::string, Variables>;
   std::lock_guard<std::mutex> lock(mutex);
-  auto found = known.find(name);
-  return found == known.end() ? known.emplace(name, guards_in(name)).first->second : found->second;
+  auto found = known.find(library);
+  return found == known.end() ? known.emplace(library, variables_in(library)).first->second : found->second;
 }
 
 struct Search {
@@ -90,10 +101,11 @@ int look(dl_phdr_info* library, size_t, void* into) {
   for (int i = 0; i < library->dlpi_phnum; i++) {
     if (library->dlpi_phdr[i].p_type != PT_TLS) continue;
     size_t place[2] = {library->dlpi_tls_modid, 0};
+    search.found = variables_of(library->dlpi_name);
     search.found.start = reinterpret_cast<uintptr_t>(__tls_get_addr(place));
     search.found.bytes = library->dlpi_phdr[i].p_memsz;
-    for (auto [from, to] : guards_of(library->dlpi_name))
-      search.found.guards.emplace_back(search.found.start + from, search.found.start + to);
+    for (auto* all : {&search.found.shared, &search.found.guards})
+      for (Variable& each : *all) each.start += search.found.start, each.end += search.found.start;
   }
   return 1;
 }
@@ -101,15 +113,30 @@ int look(dl_phdr_info* library, size_t, void* into) {
 }  // namespace
 
 bool Variables::is_guard(uintptr_t address) const {
-  for (auto [from, to] : guards)
-    if (address >= from && address < to) return true;
+  for (const Variable& each : guards)
+    if (address >= each.start && address < each.end) return true;
   return false;
+}
+
+const Variable* Variables::before(uintptr_t address, size_t size) const {
+  auto begins_after = [](uintptr_t place, const Variable& each) { return place < each.start; };
+  auto next = std::upper_bound(shared.begin(), shared.end(), address, begins_after);
+  if (next == shared.begin()) return nullptr;
+  const Variable& each = next[-1];
+  return address + size > each.end && address < each.end + kZoneBetween ? &each : nullptr;
 }
 
 Variables variables_beside(uintptr_t kernel) {
   Search search{kernel, {}};
   dl_iterate_phdr(&look, &search);
   return search.found;
+}
+
+std::string source_name(const Variable& variable) {
+  char* whole = abi::__cxa_demangle(variable.name.c_str(), nullptr, nullptr, nullptr);
+  std::string name = whole ? whole : variable.name;
+  std::free(whole);
+  return name.substr(name.rfind(':') + 1);
 }
 
 }  // namespace morph_cuda::sanitizer

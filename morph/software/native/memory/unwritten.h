@@ -1,0 +1,23 @@
+// Memory that nothing was written to, for MORPH_SANITIZE=init. While that is so, each four bytes of it hold what their
+// address tells: a NaN that no computation makes. So who writes need not tell of it, be it an operator, a library, a
+// copy or another process.
+#pragma once
+
+#include <ATen/core/TensorBody.h>
+
+#include <cstddef>
+#include <string>
+
+namespace software {
+
+inline bool marks_unwritten = false;
+void begin_to_mark();  // memory that is taken from now on
+
+void mark_unwritten(void* start, size_t bytes);
+bool is_unwritten(const void* start, size_t bytes);  // all of the words that they lie in
+
+void mark_allocation(void* start, size_t bytes);
+// Raises where an operator reads a tensor of which nothing was written.
+void check_read(const char* name, const at::Tensor& tensor, bool is_changed);
+
+}  // namespace software
