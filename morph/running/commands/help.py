@@ -49,7 +49,7 @@ options:
                    the memory of each of these, such as 8GiB
   --device-profile CARD
                    the card that they stand for, such as h100
-  --sanitize[=memory,race,sync,host,leak]
+  --sanitize[=memory,init,race,sync,host,leak]
                    find kernels' accesses outside of their memory, races,
                    missing waits, device memory that the host uses, and what
                    is left at the end

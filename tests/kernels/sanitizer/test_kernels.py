@@ -131,6 +131,27 @@ def test_the_line_that_took_the_memory_is_told(tmp_path):
     )
 
 
+LATER = """
+    address = a.data_ptr()
+    del a
+    others = [torch.zeros(int(count), device="cuda") for _ in range(9)]
+    function ="""
+FREED = PROGRAM.replace("\n    function =", LATER).replace("c_void_p(a.data_ptr())", "c_void_p(address)")
+
+
+@pytest.mark.usefixtures("native_parts")
+def test_a_use_of_freed_memory_is_found_after_others_took_memory(tmp_path):
+    (tmp_path / "program.py").write_text(FREED)
+    words = "program.py", str(KERNELS / "memory.cu"), "zeros", "100", "right_no_guard"
+    lines = FREED.splitlines()
+    made, freed = (next(n for n, text in enumerate(lines, 1) if word in text) for word in ("a, b =", "del a"))
+    said = run(tmp_path, "--sanitize=memory", *words).stdout
+    assert (
+        "a write of 4 bytes in what was an allocation of 400 bytes on cuda:0, "
+        f"made at program.py:{made}, freed at program.py:{freed}, block [0,0,0], thread [0,0,0]"
+    ) in said
+
+
 @pytest.mark.parametrize("words", [["--sanitize=bounds"], ["--sanitize=race,"]])
 def test_an_unknown_check_is_refused(words, tmp_path):
     command = [sys.executable, "-m", "morph", *words, "-c", "pass"]

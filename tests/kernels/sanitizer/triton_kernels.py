@@ -46,14 +46,40 @@ def pointer_in_a_loop(x, out, n, block: tl.constexpr, right: tl.constexpr):
         p += 4
 
 
+@triton.jit
+def unfilled_sum(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    i = tl.arange(0, block)
+    if right:
+        tl.store(out + i, 0.0, mask=i < n)
+    tl.store(out + i, tl.load(out + i, mask=i < n) + tl.load(x + i, mask=i < n), mask=i < n)
+
+
+@triton.jit
+def unfilled_counter(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    if right:
+        tl.store(out, 0.0)
+    tl.atomic_add(out, 1.0)
+
+
+@triton.jit
+def unfilled_rest(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    i = tl.arange(0, block)
+    tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n // 2)
+    total = tl.sum(tl.load(out + i, mask=i < (n // 2 if right else n), other=0.0))
+    tl.store(out, total)
+
+
 KERNELS = {
     **{"mask": (mask, 4, 32), "mask_of_a_row": (mask_of_a_row, 1, 128), "atomic": (atomic, 1, 1)},
     **{"mask_of_the_store": (mask_of_the_store, 1, 128), "compare_and_swap": (compare_and_swap, 1, 1)},
     "pointer_in_a_loop": (pointer_in_a_loop, 1, 1),
+    **{"unfilled_sum": (unfilled_sum, 1, 128), "unfilled_counter": (unfilled_counter, 1, 1)},
+    "unfilled_rest": (unfilled_rest, 1, 128),
 }
 for name, (kernel, instances, block) in KERNELS.items():
     for right in (False, True):
-        x, out = torch.ones(100, device="cuda"), torch.zeros(100, device="cuda")
+        made = torch.empty if name.startswith("unfilled") else torch.zeros
+        x, out = torch.ones(100, device="cuda"), made(100, device="cuda")
         try:
             kernel[(instances,)](x, out, 100, block, right)
             text = ""
