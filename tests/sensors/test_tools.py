@@ -11,9 +11,9 @@ import pytest
 
 from morph.aliases.sensors import cnmon, npu_smi, powercap
 from morph.aliases.sensors.cnmon import Card
-from morph.aliases.sensors.cpu import Host, Processor
 from morph.aliases.sensors.npu_smi import Chip
 from morph.aliases.sensors.powercap import Powercap
+from morph.aliases.sensors.processor import Counts, Processor
 from morph.aliases.sensors.reading import PciAddress, UnknownReadingError
 from morph.aliases.sensors.tool import Tool
 
@@ -155,7 +155,7 @@ def test_without_a_counter_or_the_right_to_read_it(tmp_path: pathlib.Path) -> No
 
 
 def test_temperatures(monkeypatch: pytest.MonkeyPatch) -> None:
-    processor = Processor(Host(), 0)
+    processor = Processor(Counts(), 0)
     package = SimpleNamespace(label="Package id 0", current=51.6, high=82.0, critical=None)
     monkeypatch.setattr(
         psutil, "sensors_temperatures", lambda: {"nvme": [], "coretemp": [package]}, raising=False

@@ -93,11 +93,12 @@ def _software(description: Description) -> Source:
     card = cards.load(size.profile, variables.DEVICE_PROFILE) if size.profile else None
     here = Machine(facts=facts, total=size.devices, memory=size.memory, card=card, **unused)  # type: ignore[arg-type]
     set_started(here)
-    from morph.aliases.sensors import cpu
+    from morph.aliases.sensors.cpu import Host
+    from morph.aliases.sensors.processor import Load
 
-    source = cpu.Host()
+    source = Host()
     source.toolkit = description.toolkit or source.toolkit
-    source.loads.update(dict.fromkeys(range(size.devices), cpu.Load()))  # which is of the same processor
+    source.counts.loads.update(dict.fromkeys(range(size.devices), Load()))  # which is of the same processor
     return source
 
 
