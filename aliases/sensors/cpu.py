@@ -6,10 +6,11 @@ import platform
 import sys
 from collections.abc import Sequence
 
+from morph.aliases.sensors.board import Board
 from morph.aliases.sensors.origin import Source
 from morph.aliases.sensors.processor import Counts, Processor
 from morph.software.machine import started
-from morph.software.settings import TOOLKIT
+from morph.software.settings import DRIVER, TOOLKIT
 
 
 def open_source() -> Source:
@@ -30,15 +31,15 @@ class Host(Source):
     def devices(self) -> Sequence[Processor]:
         """Return the software devices."""
         count = started().total
-        return [Processor(self.counts, number, shared=count > 1) for number in range(count)]
+        return [_kind()(self.counts, number, shared=count > 1) for number in range(count)]
 
     def position(self, index: int) -> int:
         """Return the number of the device with torch's index ``index``."""
         return started().visible.indices()[index]
 
     def driver_version(self) -> str:
-        """Return the kernel's release: the kernel is the processor's driver."""
-        return platform.release()
+        """Return the kernel's release, as the processor's driver; of a card, NVIDIA's for ``TOOLKIT``."""
+        return platform.release() if _kind() is Processor else DRIVER
 
     def runtime_version(self) -> int:
         """Return the version of CUDA that torch reports."""
@@ -46,3 +47,8 @@ class Host(Source):
         version = torch.version.cuda if torch else self.toolkit
         major, minor = map(int, str(version).split(".")[:2])
         return 1000 * major + 10 * minor
+
+
+def _kind() -> type[Processor]:
+    card = started().card
+    return Board if card is not None and card.board else Processor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import pathlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -82,6 +82,29 @@ class PciAddress:
         return cls(*(int(part or "0", 16) for part in match.groups()))
 
 
+@dataclass(frozen=True, slots=True)
+class Links:
+    """NVLink of a board.
+
+    Attributes:
+        version: NVIDIA's, ``"4.0"``.
+        count: How many links it has.
+        speed: Megabytes per second of each, in one direction.
+        switches: The places of the switches that the links lead to, in turn.
+        lacks: The capabilities that it lacks, as NVML spells them.
+    """
+
+    version: str
+    count: int
+    speed: int
+    switches: tuple[PciAddress, ...]
+    lacks: Sequence[str] = ()
+
+    def remote(self, link: int) -> PciAddress:
+        """Return the place of what a link leads to."""
+        return self.switches[link % len(self.switches)]
+
+
 def _absent(kind: Callable[..., Value], what: str) -> Callable[[Device], Value]:
     """Return the method of a reading that only some platforms report."""
 
@@ -107,29 +130,37 @@ class Device:
     name = _absent(str, "name")
     uuid = _absent(str, "UUID")  # 32 hexadecimal digits in five groups
     serial = _absent(str, "serial number")  # of the board
+    part_number = _absent(str, "part number")  # of the board
     firmware = _absent(str, "firmware")  # its version
+    brand = _absent(str, "brand")  # NVIDIA's, as NVML spells it, and so the architecture
+    architecture = _absent(str, "architecture")
     pci = _absent(PciAddress, "PCI address")
     pcie_link = _absent(tuple[int, int], "PCIe link")  # its generation and width, now
     max_pcie_link = _absent(tuple[int, int], "PCIe link")  # the highest of both
     cores = _absent(int, "number of cores")  # as the vendor counts them
     capability = _absent(tuple[int, int], "compute capability")  # where the vendor has CUDA's
     memory = _absent(Memory, "memory")
+    bar1 = _absent(Memory, "memory that is mapped through BAR 1")
     memory_bus_width = _absent(int, "width of the memory bus")  # in bits
     busy = _absent(int, "utilization")  # percentage of time, as of the next three
     memory_busy = _absent(int, "utilization of the memory")
     encoder_busy = _absent(int, "utilization of the encoder")
     decoder_busy = _absent(int, "utilization of the decoder")
+    performance_state = _absent(int, "performance state")  # from 0, the fastest
     temperature = _absent(int, "temperature")  # degrees Celsius, as of the next two
     temperature_limit = _absent(int, "limit of the temperature")  # at which the chip is throttled
     shutdown_temperature = _absent(int, "temperature of switching off")
     fan_speed = _absent(int, "speed of the fan")  # percentage of its highest
-    power = _absent(int, "power")  # milliwatts, as of the next two
+    power = _absent(int, "power")  # milliwatts, as of the next three
     power_limit = _absent(int, "limit of the power")
+    default_power_limit = _absent(int, "default limit of the power")
     power_limits = _absent(tuple[int, int], "range of the power's limit")
     energy = _absent(int, "energy")  # since the driver was loaded, in millijoules
     processes = _absent(list[Process], "processes")
     processes_busy = _absent(dict[int, int], "utilization by process")  # percentages since the last call
     ecc_enabled = _absent(bool, "error correction")  # of the memory
+    mig_enabled = _absent(bool, "division into instances")
+    links = _absent(Links, "NVLink")
 
     def unknown(self, what: str) -> UnknownReadingError:
         """Return the error for the unavailable reading ``what``, with the reason."""
@@ -158,6 +189,10 @@ class Device:
     def reaches(self, other: Device) -> bool:
         """Return whether the device can access the memory of another."""
         raise self.unknown("access to other devices")
+
+    def linked(self, other: Device) -> bool:
+        """Return whether NVLink connects the device with another."""
+        return False
 
     def clock(self, clock: Clock) -> int:
         """Return a clock in megahertz."""

@@ -30,11 +30,15 @@ class Card(NamedTuple):
         name: The profile's name, ``"h100"``.
         backend: The backend whose software devices can stand for it.
         properties: The fields of torch's device properties that are the card's own.
+        board: What the sensors of an idle board read; empty if no source tells it.
+        nvlink: The fields of its NVLink, and the number of switches; empty if it has none.
     """
 
     name: str
     backend: str
     properties: dict[str, Any]
+    board: dict[str, Any] = {}
+    nvlink: dict[str, Any] = {}
 
     @property
     def memory(self) -> int:

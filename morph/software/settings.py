@@ -26,6 +26,7 @@ SANITIZERS = MEMORY, INIT, RACE, SYNC, HOST, LEAK = "memory", "init", "race", "s
 IN_TRITON = {MEMORY, INIT}  # looked for in its kernels' code
 CPP, TRITON = LANGUAGES = "cpp", "triton"  # what inductor generates
 TOOLKIT = "13.0"  # the version of CUDA where torch was built without it
+DRIVER = "580.65.06"  # that came with it, by NVIDIA's release notes of CUDA; V100 has none later
 
 
 class Size(NamedTuple):

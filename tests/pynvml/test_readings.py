@@ -84,8 +84,8 @@ def test_clocks_are_in_megahertz() -> None:
 def test_what_nobody_can_tell_is_refused_with_the_reason() -> None:
     with opened() as N:
         handle = N.nvmlDeviceGetHandleByIndex(0)
-        assert "a board that cannot be divided" in not_supported(N.nvmlDeviceGetMigMode, handle)
-        assert "a board without NVLink" in not_supported(N.nvmlDeviceGetNvLinkState, handle, 0)
+        assert "division into instances: " in not_supported(N.nvmlDeviceGetMigMode, handle)
+        assert "NVLink: " in not_supported(N.nvmlDeviceGetNvLinkState, handle, 0)
         assert "morph changes no setting" in not_supported(N.nvmlDeviceSetPowerManagementLimit, handle, 1)
         assert "fan" in not_supported(N.nvmlDeviceGetFanSpeed, handle)
         assert "memory clock" in not_supported(N.nvmlDeviceGetClockInfo, handle, N.NVML_CLOCK_MEM)
@@ -100,6 +100,7 @@ def test_what_nobody_can_tell_is_refused_with_the_reason() -> None:
         with pytest.raises(N.NVMLError_InvalidArgument):
             N.nvmlDeviceGetPcieThroughput(handle, 7)
         assert "traffic" in not_supported(N.nvmlDeviceGetPcieThroughput, handle, N.NVML_PCIE_UTIL_TX_BYTES)
+        assert "performance state" in not_supported(N.nvmlDeviceGetPerformanceState, handle)
         values = N.nvmlDeviceGetFieldValues(
             handle, [N.NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION, (N.NVML_FI_DEV_ECC_CURRENT, 1), 10**6]
         )

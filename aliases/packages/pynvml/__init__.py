@@ -19,6 +19,7 @@ from . import (
     library,
     links,
     named,
+    nvlink,
     pointers,
     processes,
     readings,
@@ -26,7 +27,7 @@ from . import (
     system,
 )
 
-_ANSWERING = (system, identity, readings, processes, links, library)
+_ANSWERING = (system, identity, readings, processes, links, nvlink, library)
 _OTHERS = (constants, decorators, errors, pointers, structures)
 _NVIDIAS = re.compile(r"_?(nvml|NVML|PrintableStructure|LoadNvml|convert|throw|libLoad)")
 

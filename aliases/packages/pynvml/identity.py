@@ -90,15 +90,20 @@ def nvmlDeviceGetPciInfo(handle: Any) -> Any:
     Most tools do not handle an error here: an unknown address is returned as one in ``NO_DOMAIN``.
     """
     index = index_of(handle)
-    place = _place(index)
-    info = STRUCTURES["nvmlPciInfo_t"]()
-    info.domain, info.bus, info.device = place.domain, place.bus, place.device
-    info.busIdLegacy = f"{place.domain:04X}:{place.bus:02X}:{place.device:02X}.{place.function}"
-    info.busId = f"{place.domain:08X}:{place.bus:02X}:{place.device:02X}.{place.function}"
+    info = pci_info(_place(index))
     try:
         info.pciDeviceId, info.pciSubSystemId = devices()[index].pci_ids()
     except UnknownReadingError:  # zero, as NVML reports a number that a board lacks
         pass
+    return info
+
+
+def pci_info(place: PciAddress) -> Any:
+    """Return an address as an ``nvmlPciInfo_t``, whose other numbers are 0."""
+    info = STRUCTURES["nvmlPciInfo_t"]()
+    info.domain, info.bus, info.device = place.domain, place.bus, place.device
+    info.busIdLegacy = f"{place.domain:04X}:{place.bus:02X}:{place.device:02X}.{place.function}"
+    info.busId = f"{place.domain:08X}:{place.bus:02X}:{place.device:02X}.{place.function}"
     return info
 
 

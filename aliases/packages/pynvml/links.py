@@ -16,6 +16,7 @@ from .structures import TYPES
 
 _NODES = pathlib.Path("/sys/devices/system/node")
 _BITS = 64
+_OVER_NVLINK = CONSTANTS["NVML_P2P_CAPS_INDEX_NVLINK"], CONSTANTS["NVML_P2P_CAPS_INDEX_ATOMICS"]
 _BELOW_ONE_SWITCH = 2  # the switch's port, and the device behind it
 
 
@@ -25,12 +26,14 @@ def nvmlDeviceGetPcieThroughput(device: Any, counter: int) -> int:
 
     Args:
         device: The device's handle.
-        counter: ``NVML_PCIE_UTIL_TX_BYTES`` for what the device sends, ``..._RX_BYTES`` for what it receives.
+        counter: ``NVML_PCIE_UTIL_TX_BYTES`` for what the device sends, ``..._RX_BYTES`` for what it receives,
+            ``NVML_PCIE_UTIL_COUNT``, which NVIDIA's driver takes too, for both.
     """
-    sent, received = (CONSTANTS[f"NVML_PCIE_UTIL_{way}_BYTES"] for way in ("TX", "RX"))
-    if counter not in (sent, received):
+    sent, received, both = (CONSTANTS[f"NVML_PCIE_UTIL_{way}"] for way in ("TX_BYTES", "RX_BYTES", "COUNT"))
+    if counter not in (sent, received, both):
         fail("INVALID_ARGUMENT", f"there is no counter {counter}")
-    return int(device.pcie_throughput(sent=counter == sent))
+    ways = {sent: [True], received: [False]}.get(counter, [True, False])
+    return sum(device.pcie_throughput(sent=way) for way in ways)
 
 
 def nvmlDeviceGetP2PStatus(device1: Any, device2: Any, p2pIndex: int) -> int:
@@ -39,13 +42,15 @@ def nvmlDeviceGetP2PStatus(device1: Any, device2: Any, p2pIndex: int) -> int:
     Args:
         device1: A device's handle.
         device2: Another device's handle.
-        p2pIndex: ``NVML_P2P_CAPS_INDEX_READ`` or ``..._WRITE``: whether they can access each other; the
-            other capabilities belong to NVIDIA's links.
+        p2pIndex: ``NVML_P2P_CAPS_INDEX_READ`` or ``..._WRITE``: whether they can access each other;
+            ``..._NVLINK`` or ``..._ATOMICS``: whether NVLink connects them.
     """
-    for handle in (device1, device2):
-        index_of(handle)
-    access = p2pIndex in (0, CONSTANTS["NVML_P2P_CAPS_INDEX_WRITE"])
-    reachable = access and _reachable(device1, device2)
+    first, second = (devices()[index_of(handle)] for handle in (device1, device2))
+    if p2pIndex in _OVER_NVLINK:
+        reachable = first.linked(second)
+    else:
+        access = p2pIndex in (0, CONSTANTS["NVML_P2P_CAPS_INDEX_WRITE"])
+        reachable = access and _reachable(device1, device2)
     return int(CONSTANTS["NVML_P2P_STATUS_OK" if reachable else "NVML_P2P_STATUS_NOT_SUPPORTED"])
 
 

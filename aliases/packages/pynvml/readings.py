@@ -155,6 +155,8 @@ _FIELDS = {
     CONSTANTS["NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION"]: lambda device: device.energy(),
     CONSTANTS["NVML_FI_DEV_POWER_INSTANT"]: lambda device: device.power(),
     CONSTANTS["NVML_FI_DEV_POWER_CURRENT_LIMIT"]: lambda device: device.power_limit(),
+    CONSTANTS["NVML_FI_DEV_NVLINK_LINK_COUNT"]: lambda device: device.links().count,
+    CONSTANTS["NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON"]: lambda device: device.links().speed,
 }
 
 

@@ -66,6 +66,7 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
     calls = Callbacks(failed)
     _add_session(calls, library)
     devices = Devices()
+    _add_fields(calls, devices)
     for name, signature in library.table.facts["signatures"].items():
         _add(calls, name, signature, devices)
     return calls
@@ -89,6 +90,17 @@ def _add_session(calls: Callbacks, library: Loaded) -> None:
         words = str(_pynvml().NVMLError(code)) if code else "Success"
         reason = library.reason(code)
         return text(f"{words}: {reason}" if reason else words)
+
+
+def _add_fields(calls: Callbacks, devices: Devices) -> None:
+    @calls.serve("nvmlDeviceGetFieldValues", takes=(c_void_p, c_int, c_void_p))
+    def values_of(handle: int, count: int, places: int | None) -> None:
+        module = _pynvml()
+        asked = (module.c_nvmlFieldValue_t * count).from_address(required(places))
+        found = module.nvmlDeviceGetFieldValues(
+            devices.device(handle), [(each.fieldId, each.scopeId) for each in asked]
+        )
+        ctypes.memmove(asked, found, ctypes.sizeof(found))
 
 
 def _add(calls: Callbacks, name: str, signature: str, devices: Devices) -> None:

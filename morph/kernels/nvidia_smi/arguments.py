@@ -49,8 +49,8 @@ class Arguments:
             Refusal: If a word cannot be meant, or is about what morph does not do.
         """
         parsed, rest = cls(), list(words)
-        if rest and rest[0] == "topo":
-            return cls(flags=set(rest[1:]), command="topo")
+        if rest and rest[0] in ("topo", "nvlink"):
+            return cls(flags=set(rest[1:]), command=rest[0])
         while rest:
             parsed._take(rest.pop(0), rest)
         return parsed

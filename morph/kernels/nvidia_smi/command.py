@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import morph
 from morph.aliases.sensors.origin import Source
 from morph.base.errors import MorphError
-from morph.kernels.nvidia_smi import queries
+from morph.kernels.nvidia_smi import links, queries
 from morph.kernels.nvidia_smi.arguments import Arguments
 from morph.kernels.nvidia_smi.machine import Description, opened
 from morph.kernels.nvidia_smi.readings import Subject, runtime_version, subjects
@@ -27,6 +27,7 @@ nvidia-smi, served by morph: reads the devices that CUDA means here
     --query-compute-apps=FIELDS --format=csv[,noheader][,nounits]
     --help-query-gpu, --help-query-compute-apps
     topo -m                             how the devices are connected
+    nvlink -s                           the links of devices that have NVLink, and their speed
 
     -i, --id=IDS                        only these: indices, UUIDs, PCI addresses or serial numbers
     -l, --loop=SECONDS; -lms, --loop-ms=MILLISECONDS
@@ -80,6 +81,8 @@ def _check(arguments: Arguments) -> None:
         queries.Format.of(arguments.values.get("format"))
     if not kinds and "format" in arguments.values:
         raise Refusal(f"Invalid combination of input arguments. {HELP}", INVALID)
+    if arguments.command == "nvlink" and not arguments.flags <= links.STATUS:
+        raise Refusal("nvlink is served with -s only: morph has no other fact of a link", UNSUPPORTED)
     for flag in {"units", "dtd"} & arguments.flags:
         raise Refusal(f"--{flag} is not supported: morph reads devices only", UNSUPPORTED)
 
@@ -94,7 +97,9 @@ def _answer(arguments: Arguments, source: Source, chosen: list[Subject], first: 
             yield from queries.lines(fields, select(chosen), form.units)
             return
     if arguments.command == "topo":
-        yield from _topology(chosen)
+        yield from links.topology(chosen)
+    elif arguments.command == "nvlink":
+        yield from links.status(chosen)
     elif "list" in flags:
         yield from (f"GPU {each.index}: {each.read('name')} (UUID: {each.read('uuid')})" for each in chosen)
     elif "excluded" in flags:
@@ -145,14 +150,6 @@ def _is(subject: Subject, word: str) -> bool:
     return word in (str(subject.index), subject.read("uuid"), subject.read("serial")) or (
         ":" in word and place.endswith(word.lower()) and place.removesuffix(word.lower()).strip("0") == ""
     )
-
-
-def _topology(chosen: list[Subject]) -> Iterator[str]:
-    names = [f"GPU{each.index}" for each in chosen]
-    yield "\t".join(["", *names])
-    for row in names:
-        yield "\t".join([row, *(" X " if row == column else "SYS" for column in names)])
-    yield "\nLegend:\n\n  X    = Self\n  SYS  = Connection through the host's memory"
 
 
 def _repeated(interval: float | None) -> Iterator[bool]:

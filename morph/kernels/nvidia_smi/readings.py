@@ -83,6 +83,26 @@ def _of(read: Callable[[Device], Value]) -> Callable[[Subject], Value]:
     return lambda subject: read(subject.device)
 
 
+def _or(read: Callable[[Device], Value], other: Value) -> Callable[[Subject], Value]:
+    """Return the reading, which is ``other`` where the platform does not report it."""
+
+    def found(subject: Subject) -> Value:
+        try:
+            return read(subject.device)
+        except UnknownReadingError:
+            return other
+
+    return found
+
+
+def _brand(device: Device) -> Value:
+    return _BRANDS[device.brand()]
+
+
+def _architecture(device: Device) -> Value:
+    return _ARCHITECTURES.get(device.architecture()) or str(device.architecture()).title()
+
+
 def _constant(value: str) -> Callable[[Subject], Value]:
     return lambda subject: value
 
@@ -125,6 +145,8 @@ def _process_memory(subject: Subject) -> Value:
     return None if memory is None else memory // MIB
 
 
+_BRANDS = {"NVIDIA": "NVIDIA", "TESLA": "Tesla", "GEFORCE": "GeForce"}  # as nvidia-smi writes them
+_ARCHITECTURES = {"ADA": "Ada Lovelace"}
 _READINGS: dict[str, Callable[[Subject], Value]] = {
     "timestamp": _timestamp,
     "driver_version": lambda subject: subject.source.driver_version(),
@@ -145,7 +167,13 @@ _READINGS: dict[str, Callable[[Subject], Value]] = {
     "enabled": _constant("Enabled"),
     "no": _constant("No"),
     "compute_mode": _constant("Default"),
-    "performance_state": _constant("P0"),
+    "performance_state": _or(lambda device: f"P{device.performance_state()}", "P0"),
+    "brand": _or(_brand, "Unknown"),
+    "architecture": _or(_architecture, "Unknown"),
+    "mig_mode": _of(lambda device: "Enabled" if device.mig_enabled() else "Disabled"),
+    "bar1_total": _of(lambda device: device.bar1().total // MIB),
+    "bar1_used": _of(lambda device: device.bar1().used // MIB),
+    "bar1_free": _of(lambda device: device.bar1().free // MIB),
     "compute_capability": lambda subject: capability(subject.index),
     "memory_total": lambda subject: subject.memory.total // MIB,
     "memory_used": lambda subject: subject.memory.used // MIB,
@@ -157,6 +185,7 @@ _READINGS: dict[str, Callable[[Subject], Value]] = {
     "power_management": _of(_power_management),
     "power": _of(lambda device: device.power() / 1000),
     "power_limit": _of(lambda device: device.power_limit() / 1000),
+    "power_limit_default": _of(lambda device: device.default_power_limit() / 1000),
     "power_limit_min": _of(lambda device: device.power_limits()[0] / 1000),
     "power_limit_max": _of(lambda device: device.power_limits()[1] / 1000),
     "clock": _of(lambda device: device.clock(Clock.COMPUTE)),

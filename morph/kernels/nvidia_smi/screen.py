@@ -31,6 +31,8 @@ def lines(source: Source, subjects: Sequence[Subject]) -> Iterator[str]:
         yield _rule("+", "-", "+")
     yield ""
     yield from _processes(subjects)
+    for board in sorted({str(each.read("part_number")) for each in subjects} - {"None"}):
+        yield f"{board}: the readings of an idle board; memory and load are measured"
 
 
 def _versions(source: Source) -> str:
@@ -44,6 +46,7 @@ def _device(subject: Subject) -> list[tuple[str, str, str]]:
     power, limit = (_whole(subject, reading, "W") for reading in ("power", "power_limit"))
     used, total = (_whole(subject, reading, "MiB") for reading in ("memory_used", "memory_total"))
     fan, temperature = _whole(subject, "fan_speed", "%"), _whole(subject, "temperature", "C")
+    state, mig = subject.read("performance_state"), subject.read("mig_mode") or "N/A"
     load = "N/A" if busy is None else f"{busy}%"
     return [
         (
@@ -52,11 +55,11 @@ def _device(subject: Subject) -> list[tuple[str, str, str]]:
             f" {'N/A' if errors is None else errors:>20} ",
         ),
         (
-            f" {fan:>3}  {temperature:>4}    P0        {power:>7} / {limit:>6} ",
+            f" {fan:>3}  {temperature:>4}    {state}        {power:>7} / {limit:>6} ",
             f" {used:>9} / {total:>10} ",
             f" {load:>7}      Default ",
         ),
-        ("", "", f" {'N/A':>20} "),
+        ("", "", f" {mig:>20} "),
     ]
 
 
