@@ -84,6 +84,19 @@ except RuntimeError as error:
     print("compute capability >= 9.0 or 8.9" in str(error))
 """
 
+EIGHT_BITS = """
+import ctypes, torch
+
+library = ctypes.CDLL("libnccl.so.2")
+library.ncclGetErrorString.restype = ctypes.c_char_p
+communicator = (ctypes.c_void_p * 1)()
+assert library.ncclCommInitAll(communicator, 1, None) == 0
+x = torch.ones(4, device="cuda").to(torch.float8_e4m3fn)
+place, count, handle = ctypes.c_void_p(x.data_ptr()), ctypes.c_size_t(4), ctypes.c_void_p(communicator[0])
+code = library.ncclAllReduce(place, place, count, 10, 0, handle, None)
+assert library.ncclBroadcast(place, place, count, 10, 0, handle, None) == 0  # which only copies
+print(code, b"begins with sm90" in library.ncclGetErrorString(code))
+"""
 
 SHARED = """
 import torch
@@ -169,6 +182,11 @@ def test_products_of_eight_bits_need_a_card_that_has_them(
     platform: Platform, profile: str, expected: str
 ) -> None:
     assert said(platform, FLOAT8, profile) == [expected]
+
+
+@pytest.mark.parametrize(("profile", "expected"), [("l4", "4 True"), ("h100", "0 False")])
+def test_nccl_reduces_eight_bits_where_the_card_does(platform: Platform, profile: str, expected: str) -> None:
+    assert said(platform, EIGHT_BITS, profile) == [expected]
 
 
 def test_a_process_that_gets_a_tensor_has_the_card(platform: Platform, tmp_path: pathlib.Path) -> None:

@@ -10,7 +10,9 @@ import torch
 from morph.kernels.libraries.nccl.communicators import Begun, Communicator
 from morph.kernels.libraries.nccl.reductions import DTYPES, Reduction
 from morph.software import capture
+from morph.software.machine import started
 
+_FROM_90 = (torch.float8_e4m3fn, torch.float8_e5m2)  # which capability 9.0 and later reduce
 BUILT_IN = 5  # the number of reductions that NCCL has of its own
 
 
@@ -96,7 +98,14 @@ class Handles:
             raise InvalidArgument("no such reduction")
 
     def reduction(self, number: int, dtype: torch.dtype) -> Reduction:
-        """Return a reduction of a data type."""
+        """Return a reduction of a data type.
+
+        Raises:
+            InvalidArgument: If there is no such reduction, or the card that the devices stand for lacks it.
+        """
+        card = started().card
+        if dtype in _FROM_90 and card is not None and card.capability < 90:
+            raise InvalidArgument("FP8 reduction support begins with sm90 capable devices.")  # NCCL's words
         if number in self._factors:
             return Reduction(0, dtype, self._factors[number])
         if not 0 <= number < BUILT_IN:
