@@ -101,6 +101,30 @@ for words in (["nvlink", "-s"], ["topo", "-m"]):
     print(*(line.strip() for line in done.stdout.splitlines() if "Link 0" in line or "GPU0\\t" in line))
 """
 
+NVIDIAS_OWN = """
+import pynvml, torch
+from tests.pynvml.test_interface import real
+
+DEVICE = (
+    ["Serial"], ["BoardPartNumber"], ["UUID"], ["PciInfo"], ["MigMode"], ["EccMode"], ["BAR1MemoryInfo"],
+    ["PowerState"], ["PowerUsage"], ["EnforcedPowerLimit"], ["TemperatureV", 0], ["PcieThroughput", 2],
+    ["NvLinkState", 0], ["NvLinkState", 18], ["NvLinkCapability", 20, 0], ["NvLinkRemotePciInfo", 3],
+)
+found = []
+for module in (pynvml, real()):
+    module.nvmlInit()
+    device = module.nvmlDeviceGetHandleByIndex(1)
+    found.append([])
+    for name, *arguments in DEVICE:
+        try:
+            found[-1].append(str(getattr(module, f"nvmlDeviceGet{name}")(device, *arguments)))
+        except module.NVMLError as error:
+            found[-1].append(repr(error))
+    found[-1].append(module.nvmlSystemGetDriverVersion())
+assert found[0] == found[1], found
+print(len(found[1]), found[1][0], found[1][-1])
+"""
+
 UNLINKED = """
 import subprocess, pynvml
 
@@ -152,6 +176,11 @@ def test_an_idle_board_is_the_same_through_every_interface(platform: Platform) -
     }
     assert queried == "['P0', 'simulated-1', '700.00', 'Disabled', '5', 'Enabled']"
     assert marks == "simulated-1 simulated-h100"
+
+
+@pytest.mark.needs("pynvml")
+def test_nvidias_own_package_reads_the_same_through_the_library(platform: Platform) -> None:
+    assert said(platform, NVIDIAS_OWN, "h100") == ["17 simulated-1 580.65.06"]
 
 
 def test_nvlink_leads_from_every_device_to_every_other(platform: Platform) -> None:

@@ -66,7 +66,7 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
     calls = Callbacks(failed)
     _add_session(calls, library)
     devices = Devices()
-    _add_fields(calls, devices)
+    _add_structures(calls, devices)
     for name, signature in library.table.facts["signatures"].items():
         _add(calls, name, signature, devices)
     return calls
@@ -92,7 +92,15 @@ def _add_session(calls: Callbacks, library: Loaded) -> None:
         return text(f"{words}: {reason}" if reason else words)
 
 
-def _add_fields(calls: Callbacks, devices: Devices) -> None:
+def _add_structures(calls: Callbacks, devices: Devices) -> None:
+    """Serve the functions that read what they are asked in the structures that they fill."""
+
+    @calls.serve("nvmlDeviceGetTemperatureV", takes=(c_void_p, c_void_p))
+    def temperature_of(handle: int, place: int | None) -> None:
+        module, device = _pynvml(), devices.device(handle)
+        asked = module.c_nvmlTemperature_v1_t.from_address(required(place))
+        asked.temperature = module.nvmlDeviceGetTemperatureV(device, asked.sensorType, asked.version)
+
     @calls.serve("nvmlDeviceGetFieldValues", takes=(c_void_p, c_int, c_void_p))
     def values_of(handle: int, count: int, places: int | None) -> None:
         module = _pynvml()
