@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+from types import SimpleNamespace
 from unittest import mock
 
+import psutil
 import pytest
 import torch
 
@@ -51,6 +53,19 @@ def test_a_pointer_leads_to_the_library_though_a_program_replaces_the_function()
         with mock.patch.object(N, "nvmlDeviceGetMemoryInfo", side_effect=AssertionError):
             ask = N._nvmlGetFunctionPointer("nvmlDeviceGetMemoryInfo_v2")
             assert (ask(handle, ctypes.byref(memory)), memory.total) == (N.NVML_SUCCESS, total)
+
+
+@pytest.mark.platforms("cpu")
+def test_a_pointer_to_the_temperature_reads_which_in_its_structure() -> None:
+    """nvitop asks this way."""
+    sensors = {"coretemp": [SimpleNamespace(current=47.0)]}
+    with opened() as N, mock.patch.object(psutil, "sensors_temperatures", return_value=sensors, create=True):
+        handle, asked = N.nvmlDeviceGetHandleByIndex(0), N.c_nvmlTemperature_v1_t()
+        asked.version, asked.sensorType = N.nvmlTemperature_v1, N.NVML_TEMPERATURE_GPU
+        ask = N._nvmlGetFunctionPointer("nvmlDeviceGetTemperatureV")
+        assert (ask(handle, ctypes.byref(asked)), asked.temperature) == (N.NVML_SUCCESS, 47)
+        asked.sensorType = 7
+        assert ask(handle, ctypes.byref(asked)) == N.NVML_ERROR_INVALID_ARGUMENT
 
 
 @pytest.mark.platforms("cpu")

@@ -54,6 +54,8 @@ def _c_function(name: str, plain: str) -> CFunction:
         if _PROCESSES.match(plain)
         else _fill_values
         if plain.endswith("FieldValues")
+        else _fill_temperature
+        if plain == "nvmlDeviceGetTemperatureV"
         else _fill
     )
 
@@ -101,6 +103,12 @@ def _fill_values(function: Callable[..., Any], arguments: list[Any]) -> int:
     return int(_SUCCESS)
 
 
+def _fill_temperature(function: Callable[..., Any], arguments: list[Any]) -> int:
+    handle, structure = arguments
+    structure.temperature = function(handle, structure.sensorType, structure.version)
+    return int(_SUCCESS)
+
+
 def _plain(argument: Any) -> Any:
     """Return the Python value of a C argument: a number's value, or the object that ``byref`` refers to."""
     if isinstance(argument, _REFERENCE):
@@ -119,7 +127,5 @@ def _store(value: Any, place: Any) -> None:
         ctypes.memmove(
             ctypes.byref(place), ctypes.byref(value), min(ctypes.sizeof(place), ctypes.sizeof(value))
         )
-    elif isinstance(place, ctypes.Structure):
-        place.temperature = value
     else:
         place.value = value
