@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-CHECKS = ("memory", "race", "memory,race")
-OF_STEPS = ("sync", "memory", "host")
+CHECKS = ("memory", "init", "race", "memory,race")
+OF_STEPS = ("sync", "memory", "init", "host")
 SOURCE = r"""
 #include <cuda_runtime.h>
 __global__ void add(const float* a, const float* b, float* c, int n) {

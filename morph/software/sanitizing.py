@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 
 from morph.software import histories, origins, settings
 from morph.software.machine import started
+
+# make_graphed_callables warms backward passes up with gradients of torch.empty_like, and uses no result.
+_UNFILLED = os.path.join("torch", "cuda", "graphs.py")
 
 
 def remember_allocations() -> None:
@@ -61,13 +65,16 @@ def mark_unwritten_memory() -> None:
 
 
 def unwritten(operator: str, address: int) -> str:
-    """Return the error of an operator that reads a tensor of which nothing was written.
+    """Return the error of an operator that reads a tensor of which nothing was written; empty if it may.
 
     Args:
         operator: Its name.
         address: Where the tensor's memory starts.
     """
-    line = origin(address)
+    frames = started().native.allocation_frames(address) or []
+    if frames and frames[0]["filename"].endswith(_UNFILLED):
+        return ""
+    line = origins.first_of(frames)
     memory = f"a tensor, made at {line}," if line else "a tensor"
     text = (
         "CUDA error: memory is read that nothing was written to (found by MORPH_SANITIZE=init)\n"

@@ -23,7 +23,7 @@ OF_DEVICE = "1"  # the value of MORPH_FIT that names no card
 PADDING = 512  # bytes after an allocation that the sanitizer keeps empty: as much as sizes are rounded to
 KEPT = 256 << 20  # bytes of freed memory that it keeps of a device, and at most an eighth of its memory
 SANITIZERS = MEMORY, INIT, RACE, SYNC, HOST, LEAK = "memory", "init", "race", "sync", "host", "leak"
-IN_TRITON = {MEMORY, INIT}  # looked for in its kernels' code
+IN_TRITON = {MEMORY, INIT, RACE}  # looked for in its kernels' code
 CPP, TRITON = LANGUAGES = "cpp", "triton"  # what inductor generates
 TOOLKIT = "13.0"  # the version of CUDA where torch was built without it
 DRIVER = "580.65.06"  # that came with it, by NVIDIA's release notes of CUDA; V100 has none later

@@ -70,9 +70,9 @@ class Utilities:
 def _let_check(loaded: Any, function: Any) -> None:
     native, wanted = started().native, settings.sanitizers()
     ctypes.c_size_t.in_dll(loaded, "locate_memory").value = native.locator()
-    ctypes.c_bool.in_dll(loaded, "checks_memory").value = settings.MEMORY in wanted
-    if settings.INIT in wanted:
-        ctypes.c_size_t.in_dll(loaded, "is_unwritten").value = native.unwritten()
+    ctypes.c_size_t.in_dll(loaded, "is_unwritten").value = native.unwritten()
+    for check in settings.IN_TRITON:
+        ctypes.c_bool.in_dll(loaded, f"checks_{check}").value = check in wanted
     function.missed_allocation = ctypes.c_size_t.in_dll(loaded, "missed_allocation")
 
 

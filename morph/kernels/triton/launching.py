@@ -29,8 +29,11 @@ Used = tuple[list[torch.Tensor], list[torch.Tensor]]
 Hook = Callable[[Any], object] | None
 
 
-# by headers/bounds.h
-_TOLD = {settings.MEMORY: "illegal memory access", settings.INIT: "a read where nothing was written"}
+_TOLD = {  # by headers/checks.h
+    settings.MEMORY: "an illegal memory access",
+    settings.INIT: "a read where nothing was written",
+    settings.RACE: "a race with",
+}
 
 
 class Launcher:
@@ -49,6 +52,7 @@ class Launcher:
             "@" + "".join("P" if type[0] == "*" else FORMATS[type] for type in types)
         )
         self._is_plain = list(self._signature) == types
+        self._threads = int(settings.RACE in settings.sanitizers())  # 0: as many as torch has
         hidden = started().native.hides_memory()
         self._access = sanitizing.device_access if hidden else contextlib.nullcontext
 
@@ -121,7 +125,8 @@ class Launcher:
             native.queue_kernel(self._name, *used)
         began = native.begin_kernel()
         with self._access():
-            message = function(packed, *grid, torch.get_num_threads(), _order(count), self._frame)
+            threads = self._threads or torch.get_num_threads()
+            message = function(packed, *grid, threads, _order(count), self._frame)
         if began:  # a profiler records the device
             native.end_kernel(self._name, began)
         if message is not None:

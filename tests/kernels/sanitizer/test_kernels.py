@@ -82,8 +82,8 @@ def test_a_race_is_found(found, name):
 def test_a_read_of_what_was_not_written_is_found(found, name):
     first, second = found["init", f"wrong_{name}"].split("|")
     assert first == "CUDA error: memory is read that nothing was written to (found by MORPH_SANITIZE=init)"
-    where = r"(of shared memory|\d+ bytes into an allocation of 400 bytes on cuda:0)"
-    assert re.match(rf"  init\.cu:\d+ \(wrong_{name}_kernel\): a read of \d+ bytes {where}, ", second)
+    where = r"( of shared memory|, \d+ bytes into an allocation of 400 bytes on cuda:0)"
+    assert re.match(rf"  init\.cu:\d+ \(wrong_{name}_kernel\): a read of \d+ bytes{where}, ", second)
     assert re.search(r"block \[\d,0,0\], thread \[\d+,0,0\]$", second)
 
 

@@ -69,12 +69,59 @@ def unfilled_rest(x, out, n, block: tl.constexpr, right: tl.constexpr):
     tl.store(out, total)
 
 
+@triton.jit
+def racing_sum(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    place = out + tl.program_id(0) % 2
+    if right:
+        tl.atomic_add(place, 1.0)
+    else:
+        tl.store(place, tl.load(place) + 1)
+
+
+@triton.jit
+def racing_tiles(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    i = tl.program_id(0) * (block if right else block - 8) + tl.arange(0, block)
+    tl.store(out + i, i.to(tl.float32) + tl.program_id(0), mask=i < n)
+
+
+@triton.jit
+def racing_shift(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    i = tl.program_id(0) * block + tl.arange(0, block)
+    value = tl.load((x if right else out) + i + 1, mask=i < n - 1, other=0.0)
+    tl.store(out + i, value + 1, mask=i < n)
+
+
+@triton.jit
+def racing_maximum(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    tl.store(out, 7.0 if right else tl.program_id(0).to(tl.float32))
+
+
+@triton.jit
+def racing_update(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    lock = (out + n - 1).to(tl.pointer_type(tl.int32))
+    if right:
+        while tl.atomic_cas(lock, 0, 1) == 1:
+            pass
+    tl.store(out, tl.load(out) + 1)
+    if right:
+        tl.atomic_xchg(lock, 0)
+
+
+@triton.jit
+def racing_halves(x, out, n, block: tl.constexpr, right: tl.constexpr):
+    halves = out.to(tl.pointer_type(tl.float16))
+    tl.store(halves + tl.program_id(0) // (1 if right else 2), tl.program_id(0).to(tl.float16))
+
+
 KERNELS = {
     **{"mask": (mask, 4, 32), "mask_of_a_row": (mask_of_a_row, 1, 128), "atomic": (atomic, 1, 1)},
     **{"mask_of_the_store": (mask_of_the_store, 1, 128), "compare_and_swap": (compare_and_swap, 1, 1)},
     "pointer_in_a_loop": (pointer_in_a_loop, 1, 1),
     **{"unfilled_sum": (unfilled_sum, 1, 128), "unfilled_counter": (unfilled_counter, 1, 1)},
     "unfilled_rest": (unfilled_rest, 1, 128),
+    **{"racing_sum": (racing_sum, 4, 1), "racing_tiles": (racing_tiles, 4, 32)},
+    **{"racing_shift": (racing_shift, 4, 32), "racing_maximum": (racing_maximum, 4, 1)},
+    **{"racing_update": (racing_update, 4, 1), "racing_halves": (racing_halves, 4, 1)},
 }
 for name, (kernel, instances, block) in KERNELS.items():
     for right in (False, True):

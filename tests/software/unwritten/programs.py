@@ -154,6 +154,11 @@ def right_results_of_other_streams():
     assert x.mean().item() == 3
 
 
+def right_graphed_module():
+    graphed = torch.cuda.make_graphed_callables(torch.nn.Linear(4, 2).cuda(), (numbers(3, 4),))
+    graphed(numbers(3, 4)).sum().backward()
+
+
 def right_training():
     model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8), torch.nn.GELU()).cuda()
     optimizer = torch.optim.AdamW(model.parameters())

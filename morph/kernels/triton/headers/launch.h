@@ -24,6 +24,7 @@ struct Launch {
   long long next;
   int running, waiting, failed;
   size_t stack;
+  int number;  // among the launches of this library
   pthread_t helpers[1024];
   int helpers_started;
   char message[1024];
@@ -143,6 +144,8 @@ extern "C" __attribute__((visibility("default"))) const char* launch_kernel(
   launch->arguments = arguments;
   launch->grid = {x, y, z};
   launch->count = (long long)x * y * z;
+  static int launches = 0;
+  launch->number = __atomic_add_fetch(&launches, 1, __ATOMIC_RELAXED);
   launch->order = order;
   launch->stack = stack + (1 << 20);
   bool is_deep = stack > (1 << 20);  // the caller's own stack may be too small

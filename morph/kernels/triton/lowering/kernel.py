@@ -35,14 +35,14 @@ class Kernel:
         functions: The functions of its module by name.
         uses: How its values are used.
         headers: What its C++ includes.
-        is_checked: Whether its addresses are checked.
+        is_checked: Whether its accesses to memory are checked.
     """
 
     def __init__(self, functions: Sequence[Function], is_checked: bool = False) -> None:
         self.writer = Writer()
         self.functions = {function.name: function for function in functions}
         self.uses = Uses(functions)
-        self.headers = ["kernel.h", "bounds.h"] if is_checked else ["kernel.h"]
+        self.headers = ["kernel.h", "checks.h"] if is_checked else ["kernel.h"]
         self.is_checked = is_checked
         self._values: dict[str, Value] = {}
 

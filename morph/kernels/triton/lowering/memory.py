@@ -18,7 +18,7 @@ ATOMICS = {"and": "and_", "or": "or_", "xor": "xor_"}
 def _place(kernel: Kernel, pointer: Value, index: Index, use: str) -> str:
     """Return the expression of an address that is read or written, ``use`` says which."""
     place = kernel.writer.at(pointer, index)
-    return f"bounds.{use}({place})" if kernel.is_checked else place
+    return f"checks.{use}({place})" if kernel.is_checked else place
 
 
 @lowers("tt.load")
@@ -28,7 +28,7 @@ def _load(kernel: Kernel, operation: Operation) -> None:
     volatile = operation.flag("isVolatile")
 
     def loaded(index: Index) -> str:
-        place = _place(kernel, pointer, index, "read")
+        place = _place(kernel, pointer, index, "polled" if volatile else "read")
         return f"*({type.c_type} const volatile*)({place})" if volatile else f"*{place}"
 
     def other(index: Index) -> str:
@@ -134,7 +134,7 @@ def _poll(kernel: Kernel, operation: Operation) -> None:
     limit = writer.at(timeout[0]) if timeout else "-1"
     result = writer.variable(type)
     with writer.loops(type.shape or ()) as index:
-        place, value = _place(kernel, pointer, index, "read"), writer.at(expected, index)
+        place, value = _place(kernel, pointer, index, "polled"), writer.at(expected, index)
         writer.write(f"{result.element(index)} = poll<{expected.type.c_type}>({place}, {value}, {limit});")
     kernel.set(operation.results[0], result)
 

@@ -52,7 +52,7 @@ def lower_module(text: str, is_checked: bool = False) -> Source:
 
     Args:
         text: The module, without locations.
-        is_checked: Whether each address must lie in an allocation.
+        is_checked: Whether its accesses to memory are checked.
 
     Raises:
         UnsupportedOperationError: If it holds what is not lowered.
@@ -61,7 +61,7 @@ def lower_module(text: str, is_checked: bool = False) -> Source:
     (public,) = (function for function in functions if function.is_public)
     kernel = Kernel(functions, is_checked)
     if is_checked:
-        kernel.writer.write("Bounds bounds(instance);")
+        kernel.writer.write("Checks checks(instance);")
     fields = []
     for number, (name, type) in enumerate(public.arguments):
         kernel.set(name, stored(type, f"a{number}"))

@@ -1,6 +1,7 @@
 // See unwritten.h.
 #include "memory/unwritten.h"
 
+#include "device/captures.h"
 #include "memory/hidden.h"
 #include "memory/location.h"
 
@@ -43,15 +44,19 @@ size_t extent(const at::Tensor& tensor) {  // bytes from the first to the last e
 bool is_nothing_written(const at::Tensor& tensor) {
   if (tensor.layout() != c10::kStrided || !tensor.numel() || !tensor.has_storage() || tensor._is_zerotensor()) return false;
   const void* start = tensor.const_data_ptr();
-  return start && is_unwritten(start, kWord) && is_unwritten(start, extent(tensor));
+  size_t bytes = extent(tensor);
+  bool is_dummy = bytes == tensor.itemsize() && tensor.numel() > 1;  // as those of functorch, for a shape
+  if (!start || is_dummy) return false;
+  bytes -= std::min(bytes, (as_number(start) + bytes) % kWord);  // the rest of a word is no proof
+  return bytes && is_unwritten(start, std::min(bytes, kWord)) && is_unwritten(start, bytes);
 }
 
-[[noreturn]] void refuse_read(std::string_view name, const at::Tensor& tensor) {
+void refuse_read(std::string_view name, const at::Tensor& tensor) {
   namespace py = pybind11;
   py::gil_scoped_acquire gil;
   uintptr_t start = as_number(known(const_cast<void*>(tensor.storage().data())));
   py::object text = py::module_::import("morph.software.sanitizing").attr("unwritten")(name, start);
-  C10_THROW_ERROR(Error, text.cast<std::string>());
+  if (py::len(text)) C10_THROW_ERROR(Error, text.cast<std::string>());
 }
 
 }  // namespace
@@ -80,6 +85,7 @@ void mark_allocation(void* start, size_t bytes) {
 }
 
 void check_read(const char* whole, const at::Tensor& tensor, bool is_changed) {
+  if (is_any_capturing()) return;  // nothing is computed
   std::string_view name(whole);
   name.remove_prefix(name.starts_with("aten::") ? 6 : 0);
   if (is_changed ? !reads_own(name) : moves(name)) return;

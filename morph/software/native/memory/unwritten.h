@@ -14,7 +14,8 @@ inline bool marks_unwritten = false;
 void begin_to_mark();  // memory that is taken from now on
 
 void mark_unwritten(void* start, size_t bytes);
-bool is_unwritten(const void* start, size_t bytes);  // all of the words that they lie in
+// All of the words that they lie in. Of a word that reaches over the end of an allocation too little is compared.
+bool is_unwritten(const void* start, size_t bytes);
 
 void mark_allocation(void* start, size_t bytes);
 // Raises where an operator reads a tensor of which nothing was written.

@@ -42,9 +42,9 @@ bool Bounds::has(uintptr_t address, size_t bytes) {
   return at.device < 0 || (at.is_live && address >= at.start && address + bytes <= at.end);
 }
 
-bool Bounds::is_live(uintptr_t address, size_t bytes) {
-  const Located& at = located(address, bytes);
-  return at.device >= 0 && at.is_live;
+uintptr_t Bounds::end_of(uintptr_t address) {
+  const Located& at = located(address, 1);
+  return at.device >= 0 && at.is_live ? at.end : 0;
 }
 
 // Pinned memory has pages of its own meanwhile. The variables of a program and its libraries are the device's too.

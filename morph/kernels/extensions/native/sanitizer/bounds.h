@@ -11,7 +11,7 @@ namespace morph_cuda::sanitizer {
 class Bounds {
  public:
   bool has(uintptr_t address, size_t bytes);  // or they are not the device's
-  bool is_live(uintptr_t address, size_t bytes);  // an allocation of device memory
+  uintptr_t end_of(uintptr_t address);  // of the allocation of device memory; 0: there is none
   bool is_hosts(uintptr_t address);  // memory that a device cannot use
   static bool is_devices(uintptr_t address) { return locate(address).device >= 0; }
   static std::string problem(uintptr_t address);  // with an access that does not lie in one

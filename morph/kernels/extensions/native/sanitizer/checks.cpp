@@ -133,12 +133,19 @@ void Checks::check_memory(const Use& use) {
   if (!bounds_.has(use.address, use.bytes)) refuse(use, Bounds::problem(use.address));
 }
 
+uintptr_t Checks::end_of_shared(uintptr_t address) const {
+  if (address - dynamic_ < dynamic_size_) return dynamic_ + dynamic_size_;
+  const Variable* variable = variables_.around(address);
+  return variable ? variable->end : 0;
+}
+
 void Checks::check_written(const Use& use) {
   bool is_in_shared = is_shared(use.address);
-  if (!is_in_shared && !bounds_.is_live(use.address, use.bytes)) return;
+  uintptr_t end = is_in_shared ? end_of_shared(use.address) : bounds_.end_of(use.address);
+  if ((use.address + use.bytes + 3) / 4 * 4 > end) return;  // too little of the last word is the allocation's
   if (!device_functions().is_unwritten(reinterpret_cast<void*>(use.address), use.bytes)) return;
-  std::string where = is_in_shared ? "of shared memory" : Bounds::place(use.address);
-  block_.fail_unwritten(c10::str("a read of ", use.bytes, " bytes ", where), use.site);
+  std::string where = is_in_shared ? " of shared memory" : ", " + Bounds::place(use.address);
+  block_.fail_unwritten(c10::str("a read of ", use.bytes, " bytes", where), use.site);
 }
 
 void Checks::refuse(const Use& use, const std::string& where, const char* check) {

@@ -74,6 +74,7 @@ class Checks {
   void forget_shared() const;                          // of the block before
   void check_memory(const Use& use);
   void check_written(const Use& use);
+  uintptr_t end_of_shared(uintptr_t address) const;
   [[noreturn]] void refuse(const Use& use, const std::string& where, const char* check = "memory");
 
   Launch& launch_;

@@ -118,12 +118,15 @@ bool Variables::is_guard(uintptr_t address) const {
   return false;
 }
 
-const Variable* Variables::before(uintptr_t address, size_t size) const {
+const Variable* Variables::around(uintptr_t address) const {
   auto begins_after = [](uintptr_t place, const Variable& each) { return place < each.start; };
   auto next = std::upper_bound(shared.begin(), shared.end(), address, begins_after);
-  if (next == shared.begin()) return nullptr;
-  const Variable& each = next[-1];
-  return address + size > each.end && address < each.end + kZoneBetween ? &each : nullptr;
+  return next != shared.begin() && address < next[-1].end + kZoneBetween ? &next[-1] : nullptr;
+}
+
+const Variable* Variables::before(uintptr_t address, size_t size) const {
+  const Variable* each = around(address);
+  return each && address + size > each->end ? each : nullptr;
 }
 
 Variables variables_beside(uintptr_t kernel) {

@@ -23,6 +23,7 @@ struct Variables {
 
   bool has(uintptr_t address) const { return address - start < bytes; }
   bool is_guard(uintptr_t address) const;
+  const Variable* around(uintptr_t address) const;  // or the zone after it; null: none
   const Variable* before(uintptr_t address, size_t size) const;  // over whose end the bytes reach; null: none
 };
 
