@@ -188,19 +188,20 @@ def _give_constants(output_code: Any, journal: Journal) -> None:
 
 def _around(code: Callable[..., Any], plan: Plan, written: Sequence[int]) -> Callable[[Any], Any]:
     from morph.software import capture
-    from morph.software.compilation import captured_code, excursions
+    from morph.software.compilation import captured_code, excursions, watching
 
     for excursion in plan.excursions:
         excursions.define(excursion)
     compiled = started().native.CompiledCode(code, plan.index, plan.devices, plan.returned)
 
+    is_watched = watching.is_wanted()
     draws_on = plan.index if any(map(excursions.is_random, plan.excursions)) else None
 
     def run(inputs: Any) -> Any:
         boxed = inputs if type(inputs) is list else list(inputs)
         into = capture.current()
         if into is None:
-            return compiled(boxed)
+            return watching.run(compiled, boxed, written) if is_watched else compiled(boxed)
         return captured_code.capture(compiled, boxed, written, draws_on, into)
 
     # else AOTAutograd wraps it in make_boxed_func, which passes the inputs one by one and keeps them alive

@@ -352,6 +352,41 @@ def right_input_of_a_collective():
     x.zero_()
 
 
+@torch.compile
+def shifted(x):
+    return x * 2 + 1
+
+
+def wrong_input_of_compiled_code():
+    x = ones()
+    with torch.cuda.stream(SIDE):
+        shifted(x)
+
+
+def right_input_of_compiled_code():
+    x = ones()
+    SIDE.wait_stream(main_stream())
+    with torch.cuda.stream(SIDE):
+        shifted(x)
+
+
+def wrong_result_of_compiled_code():
+    x = ones()
+    SIDE.wait_stream(main_stream())
+    with torch.cuda.stream(SIDE):
+        y = shifted(x)
+    return y + 1
+
+
+def right_result_of_compiled_code():
+    x = ones()
+    SIDE.wait_stream(main_stream())
+    with torch.cuda.stream(SIDE):
+        y = shifted(x)
+    main_stream().wait_stream(SIDE)
+    return y + 1
+
+
 @triton.jit
 def doubled(source, target, size, block: tl.constexpr):
     places = tl.program_id(0) * block + tl.arange(0, block)

@@ -154,6 +154,19 @@ def right_results_of_other_streams():
     assert x.mean().item() == 3
 
 
+@torch.compile
+def shifted(x):
+    return x * 2 + 1
+
+
+def wrong_input_of_compiled_code():
+    return shifted(fresh())
+
+
+def right_input_of_compiled_code():
+    assert shifted(fresh().fill_(3))[0].item() == 7
+
+
 def right_graphed_module():
     graphed = torch.cuda.make_graphed_callables(torch.nn.Linear(4, 2).cuda(), (numbers(3, 4),))
     graphed(numbers(3, 4)).sum().backward()

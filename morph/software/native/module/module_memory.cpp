@@ -223,6 +223,9 @@ void bind_history(py::module& module) {
   module.def("keep_freed", &keep_freed);
   module.def("line_of_free", [](size_t address) { return line_of_free(pointer(address)); });
   module.def("begin_to_mark_unwritten", &begin_to_mark);
+  module.def("check_read", [](const std::string& name, const std::vector<at::Tensor>& tensors) {
+    for (auto& each : tensors) check_read(name.c_str(), each, false);
+  });
   module.def("unwritten", [] { return size_t(&is_unwritten); });
   module.def("set_memory_metadata", &set_metadata);
   module.def("memory_metadata", &metadata);
