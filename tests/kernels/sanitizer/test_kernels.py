@@ -56,7 +56,7 @@ def found(tmp_path_factory, native_parts):
     """What each kernel of the sources ended with, by its kind and name."""
     all_of_them = {}
     kinds = {"memory": (100, "--sanitize"), "init": (100, "--sanitize=memory,init,race")}
-    for kind, (size, option) in (kinds | {"races": (256, "--sanitize")}).items():
+    for kind, (size, option) in (kinds | dict.fromkeys(["races", "barriers"], (256, "--sanitize"))).items():
         names = [f"{twin.lower()}_{name}" for twin in ("WRONG", "RIGHT") for name in named(kind, twin)]
         texts = outcomes(kind, size, names, tmp_path_factory.mktemp(kind), option)
         all_of_them |= {(kind, name): text for name, text in texts.items()}
@@ -66,7 +66,7 @@ def found(tmp_path_factory, native_parts):
 @pytest.mark.parametrize("name", named("memory", "WRONG"))
 def test_an_access_outside_is_found(found, name):
     text = found["memory", f"wrong_{name}"]
-    assert text.startswith(ILLEGAL)
+    assert text.startswith("CUDA error: misaligned address: " if name.startswith("misaligned") else ILLEGAL)
     assert re.search(rf"memory\.cu:\d+ \(wrong_{name}_kernel\): ", text)
     assert re.search(r"block \[\d,0,0\], thread \[\d+,\d+,0\]$", text)
 
@@ -78,6 +78,13 @@ def test_a_race_is_found(found, name):
     assert len(re.findall(rf"races\.cu:\d+ \(wrong_{name}_kernel\): ", text)) >= 2
 
 
+@pytest.mark.parametrize("name", named("barriers", "WRONG"))
+def test_a_wrong_barrier_is_found(found, name):
+    error, *lines = found["barriers", f"wrong_{name}"].split("|")
+    assert re.fullmatch("CUDA error: .+ (barriers?|operation) \\(found by MORPH_SANITIZE=race\\)", error)
+    assert re.match(r"  barriers\.cu:\d+ \(\w+\): thread \[\d+,0,0\] of block 0", lines[0])
+
+
 @pytest.mark.parametrize("name", named("init", "WRONG"))
 def test_a_read_of_what_was_not_written_is_found(found, name):
     first, second = found["init", f"wrong_{name}"].split("|")
@@ -87,7 +94,7 @@ def test_a_read_of_what_was_not_written_is_found(found, name):
     assert re.search(r"block \[\d,0,0\], thread \[\d+,0,0\]$", second)
 
 
-@pytest.mark.parametrize("kind", ["memory", "init", "races"])
+@pytest.mark.parametrize("kind", ["memory", "init", "races", "barriers"])
 def test_nothing_is_said_of_a_right_kernel(found, kind):
     names = named(kind, "RIGHT")
     assert {name: found[kind, f"right_{name}"] for name in names} == dict.fromkeys(names, "")

@@ -23,6 +23,21 @@ struct Kept {  // until the thread of the host ends
 };
 thread_local Kept kept;
 
+std::string access_text(const std::string& what, const void* site) {
+  const morph_index& b = place.block, &t = place.thread;
+  std::string where = c10::str("block [", b.x, ",", b.y, ",", b.z, "], thread [", t.x, ",", t.y, ",", t.z, "]");
+  return c10::str(sanitizer::source_of(site), ": ", what, ", ", where);
+}
+
+void note_found(const char* check, const std::string& text) {
+  if (is_launching()) device_functions().note_found(check, text);  // another thread may not ask for the function
+}
+
+std::exception_ptr race_error(const std::string& text) {
+  note_found("race", text);
+  return std::make_exception_ptr(c10::Error({__func__, __FILE__, __LINE__}, text));
+}
+
 }  // namespace
 
 Block& Block::of_this_thread() {
@@ -139,6 +154,7 @@ void Block::run_threads() {
 
 void Block::leave(int thread) {
   done_++;
+  if (checks_ && checks_->barriers()) checks_->barriers()->end_thread(thread);
   warp_of(thread).alive &= ~(1u << (thread & 31));
 }
 
@@ -159,8 +175,9 @@ void Block::make_ready(Fibre* fibre) {
   ready_.insert(ready_.begin() + std::ptrdiff_t(random_() % (ready_.size() + 1)), fibre);
 }
 
-void Block::wait_for_block(int vote) {
+void Block::wait_for_block(int vote, const void* site) {
   at_barrier_++;
+  current_->site = site;
   voting_.count += vote, voting_.voters++;
   parked_.push_back(current_);
   suspend(Waiting::kBlock);
@@ -168,12 +185,21 @@ void Block::wait_for_block(int vote) {
 
 bool Block::release_block() {
   if (!at_barrier_ || at_barrier_ < count_ - done_) return false;
-  if (checks_) checks_->pass_barrier();
+  if (checks_) check_barrier(), checks_->pass_barrier();
   released_ = std::exchange(voting_, {0, 0});
   at_barrier_ = 0;
   for (Fibre* fibre : parked_) make_ready(fibre);
   parked_.clear();
   return true;
+}
+
+void Block::check_barrier() {
+  sanitizer::Barriers* barriers = checks_->barriers();
+  if (!barriers) return;
+  std::vector<sanitizer::Barriers::Waiting> waiting;
+  for (const Fibre* each : parked_) waiting.push_back({each->thread, each->site});
+  std::string problem = barriers->problem(waiting);
+  if (!problem.empty()) error_ = race_error(problem);
 }
 
 std::vector<int> Block::threads_of(const std::vector<Fibre*>& parked) const {
@@ -216,9 +242,13 @@ void Block::make_copies(Fibre& fibre, size_t count) {
   for (size_t& end : fibre.groups) end -= count;
 }
 
-Deposits* Block::exchange(unsigned mask, const void* mine, size_t bytes) {
+Deposits* Block::exchange(unsigned mask, const void* mine, size_t bytes, const void* site) {
   Fibre* own = current_;
   int lane = own->thread & 31;
+  if (sanitizer::Barriers* barriers = checks_ ? checks_->barriers() : nullptr) {
+    std::string problem = barriers->problem(mask, {own->thread, site});
+    if (!problem.empty()) fail(race_error(problem));
+  }
   Warp& warp = warp_of(own->thread);
   if (bytes) std::memcpy(own->deposit, mine, bytes);
   own->mask = mask | 1u << lane;
@@ -339,24 +369,10 @@ bool Block::release_arrived() {
   return any;
 }
 
-namespace {
-
-std::string access_text(const std::string& what, const void* site) {
-  const morph_index& b = place.block, &t = place.thread;
-  std::string where = c10::str("block [", b.x, ",", b.y, ",", b.z, "], thread [", t.x, ",", t.y, ",", t.z, "]");
-  return c10::str(sanitizer::source_of(site), ": ", what, ", ", where);
-}
-
-void note_found(const char* check, const std::string& text) {
-  if (is_launching()) device_functions().note_found(check, text);  // another thread may not ask for the function
-}
-
-}  // namespace
-
-void Block::fail_access(const std::string& what, const void* site, const char* check) {
-  std::string text = "CUDA error: an illegal memory access was encountered: " + access_text(what, site);
+void Block::fail_access(cudaError_t error, const std::string& what, const void* site, const char* check) {
+  std::string text = c10::str("CUDA error: ", cudaGetErrorString(error), ": ", access_text(what, site));
   note_found(check, text);
-  fail(std::make_exception_ptr(c10::AcceleratorError({__func__, __FILE__, __LINE__}, cudaErrorIllegalAddress, text)));
+  fail(std::make_exception_ptr(c10::AcceleratorError({__func__, __FILE__, __LINE__}, error, text)));
 }
 
 void Block::fail_unwritten(const std::string& what, const void* site) {

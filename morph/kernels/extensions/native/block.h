@@ -39,10 +39,10 @@ class Block {
   void run(int64_t number);  // of the block in its grid; throws what a thread threw
 
   // Called by the block's threads.
-  void wait_for_block(int vote);
+  void wait_for_block(int vote, const void* site);
   void arrive_at(unsigned barrier, unsigned threads, bool waits);
   Votes votes() const { return released_; }
-  Deposits* exchange(unsigned mask, const void* mine, size_t bytes);
+  Deposits* exchange(unsigned mask, const void* mine, size_t bytes, const void* site);
   void has_read(Deposits* deposits);
   bool is_deposit(uintptr_t address) const;
   void copy_later(const Copy& copy) { current_->copies.push_back(copy); }
@@ -58,7 +58,7 @@ class Block {
   const char* stack() const { return stack_of(current_->context); }  // of the thread that runs
   [[noreturn]] void fail(std::exception_ptr error);
   // As a GPU does at an illegal address.
-  [[noreturn]] void fail_access(const std::string& what, const void* site, const char* check = "memory");
+  [[noreturn]] void fail_access(cudaError_t error, const std::string& what, const void* site, const char* check);
   [[noreturn]] void fail_unwritten(const std::string& what, const void* site);  // memory is read that nothing wrote
 
  private:
@@ -68,7 +68,7 @@ class Block {
     int thread = -1;
     Waiting waiting = Waiting::kNothing;
     unsigned mask = 0;              // kWarp: the lanes that it waits for
-    const void* site = nullptr;     // kLanes
+    const void* site = nullptr;     // kBlock, kLanes
     alignas(16) unsigned char deposit[16];
     Deposits* deposits = nullptr;   // what it was given
     unsigned together = 0;          // kLanes: the answer
@@ -98,6 +98,7 @@ class Block {
   bool release_stuck();
   bool release_full_warps();
   bool release_block();
+  void check_barrier();
   bool release_sites();
   bool release_arrived();
   void release_group(Warp& warp, unsigned lanes);

@@ -92,6 +92,7 @@ const std::map<int, Words>& words() {
       {700, {"cudaErrorIllegalAddress", "an illegal memory access was encountered"}},
       {704, {"cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled"}},
       {710, {"cudaErrorAssert", "device-side assert triggered"}},
+      {716, {"cudaErrorMisalignedAddress", "misaligned address"}},
       {719, {"cudaErrorLaunchFailure", "unspecified launch failure"}},
       {720, {"cudaErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch"}},
       {800, {"cudaErrorNotPermitted", "operation not permitted"}},

@@ -28,7 +28,7 @@ void report() {
   auto below = static_cast<const char*>(fault.address) - block->stack();
   bool is_overflow = below >= 0 && below < 4096;
   std::string nothing = c10::str("nothing is at the address ", fault.address);
-  block->fail_access(is_overflow ? "the thread's stack is full" : nothing, fault.site);
+  block->fail_access(cudaErrorIllegalAddress, is_overflow ? "the thread's stack is full" : nothing, fault.site, "memory");
 }
 
 // Has the execution go on with `report`, on the thread's own stack from its top.

@@ -52,21 +52,21 @@ cudaError_t launch_by_address(void* kernel, dim3 grid, dim3 block, void** argume
   return launcher ? launcher(kernel, grid, block, arguments, shared, stream) : cudaErrorInvalidDeviceFunction;
 }
 
-void wait_for_block() { Block::of_this_thread().wait_for_block(0); }
+void wait_for_block() { Block::of_this_thread().wait_for_block(0, __builtin_return_address(0)); }
 void arrive_at(unsigned barrier, unsigned threads, bool waits) {
   Block::of_this_thread().arrive_at(barrier, threads, waits);
 }
 Votes vote(bool value) {
   Block& block = Block::of_this_thread();
-  block.wait_for_block(value);
+  block.wait_for_block(value, __builtin_return_address(0));
   return block.votes();
 }
 void wait_for_warp(unsigned mask) {
   Block& block = Block::of_this_thread();
-  block.has_read(block.exchange(mask, nullptr, 0));
+  block.has_read(block.exchange(mask, nullptr, 0, __builtin_return_address(0)));
 }
 Deposits* exchange(unsigned mask, const void* mine, size_t bytes) {
-  return Block::of_this_thread().exchange(mask, mine, bytes);
+  return Block::of_this_thread().exchange(mask, mine, bytes, __builtin_return_address(0));
 }
 void copy_later(void* to, const void* from, size_t size, size_t zeros) {
   Block::of_this_thread().copy_later({to, from, size, std::min(zeros, size), __builtin_return_address(0)});

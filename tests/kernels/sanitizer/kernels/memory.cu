@@ -56,6 +56,12 @@ RIGHT(atomic_outside, 1, 128, 0, { atomicAdd(a + threadIdx.x % n, 1.0f); })
 WRONG(dynamic_shared_memory, 1, 32, 32 * 4, SHIFTED)
 RIGHT(dynamic_shared_memory, 1, 32, 33 * 4, SHIFTED)
 
+WRONG(misaligned_number, 1, 1, 0, { *reinterpret_cast<int*>(reinterpret_cast<char*>(a) + 2) = 1; })
+RIGHT(misaligned_number, 1, 1, 0, { *reinterpret_cast<int*>(reinterpret_cast<char*>(a) + 4) = 1; })
+
+WRONG(misaligned_double, 1, 1, 0, { *reinterpret_cast<double*>(a + 1) = 1; })
+RIGHT(misaligned_double, 1, 1, 0, { *reinterpret_cast<double*>(a + 2) = 1; })
+
 #define BESIDE(SIZE) { \
   __shared__ float tile[SIZE]; \
   __shared__ float beside[32]; \

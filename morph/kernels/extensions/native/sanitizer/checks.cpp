@@ -33,6 +33,10 @@ std::string thread_text(dim3 block, const Access& by) {
   return c10::str("thread [", x, ",", y, ",", z, "] of block ", by.block);
 }
 
+std::string access_text(const Use& use, const std::string& where) {
+  return c10::str("a ", use.writes ? "write" : "read", " of ", use.bytes, " bytes ", where);
+}
+
 std::string race_text(dim3 block, const Race& race) {
   auto line = [&](const Access& by, bool writes) {
     const char* what = by.is_atomic ? "an atomic operation" : writes ? "a write" : "a read";
@@ -90,6 +94,8 @@ void Launch::end(dim3 block, cudaStream_t stream) {
 
 void Checks::begin(int64_t number, int threads, uintptr_t kernel, size_t shared) {
   knowledge_.begin(uint32_t(number), threads);
+  const morph_index& size = place.block_size;
+  barriers_.begin(number, dim3(size.x, size.y, size.z));
   dynamic_ = reinterpret_cast<uintptr_t>(block_.dynamic_shared()), dynamic_size_ = shared;
   if (!is_begun_) {
     is_begun_ = true;
@@ -125,6 +131,9 @@ const Variable* Checks::left_behind(const Use& use) const {
 }
 
 void Checks::check_memory(const Use& use) {
+  if (use.address % use.alignment)
+    block_.fail_access(cudaErrorMisalignedAddress, access_text(use, c10::str("at ", (void*)use.address)), use.site,
+                       "memory");
   if (is_over_dynamic(use))
     refuse(use, c10::str("over the end of the block's ", dynamic_size_, " bytes of shared memory"));
   if (const Variable* variable = left_behind(use))
@@ -149,8 +158,7 @@ void Checks::check_written(const Use& use) {
 }
 
 void Checks::refuse(const Use& use, const std::string& where, const char* check) {
-  const char* what = use.writes ? "write" : "read";
-  block_.fail_access(c10::str("a ", what, " of ", use.bytes, " bytes ", where), use.site, check);
+  block_.fail_access(cudaErrorIllegalAddress, access_text(use, where), use.site, check);
 }
 
 void Checks::use(const Use& use) {
@@ -180,11 +188,12 @@ void Checks::synchronize(const Use& use) {
 }
 
 void Checks::copy(void* to, const void* from, size_t written, size_t read, const void* site) {
-  if (read) use({reinterpret_cast<uintptr_t>(from), read, false, false, true, site});
-  if (written) use({reinterpret_cast<uintptr_t>(to), written, true, false, false, site});
+  if (read) use({reinterpret_cast<uintptr_t>(from), read, false, false, true, 1, site});
+  if (written) use({reinterpret_cast<uintptr_t>(to), written, true, false, false, 1, site});
 }
 
 void Checks::pass_barrier() {
+  barriers_.pass();
   if (launch_.races()) knowledge_.pass_barrier(launch_.races()->clock().end());
 }
 void Checks::pass_warp(int warp, unsigned lanes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../fibres.h"
+#include "barriers.h"
 #include "bounds.h"
 #include "footprint.h"
 #include "races.h"
@@ -47,6 +48,7 @@ struct Use {
   uintptr_t address;
   size_t bytes;
   bool writes, is_atomic, reads;
+  size_t alignment;
   const void* site;
 };
 
@@ -60,6 +62,7 @@ class Checks {
   void use(const Use& use);
   void synchronize(const Use& use);
   void copy(void* to, const void* from, size_t written, size_t read, const void* site);
+  Barriers* barriers() { return launch_.races() ? &barriers_ : nullptr; }
   void pass_barrier();
   void pass_warp(int warp, unsigned lanes);
   void pass(const std::vector<int>& threads);
@@ -84,6 +87,7 @@ class Checks {
   uintptr_t dynamic_ = 0, stack_ = 0;
   size_t dynamic_size_ = 0;
   Variables variables_;
+  Barriers barriers_;
   Bounds bounds_;
 };
 
