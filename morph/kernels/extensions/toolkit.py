@@ -23,6 +23,7 @@ INCLUDE = HERE / "include"
 LIBRARY = "libcudart.so"
 _ALIASES = (  # which programs link: all is in one library
     *("libc10_cuda.so", "libtorch_cuda.so", "libcuda.so", "libcublas.so", "libcurand.so", "libcufft.so"),
+    "libnvToolsExt.so",
 )
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fopenmp", "-w", f"-I{INCLUDE}")
 

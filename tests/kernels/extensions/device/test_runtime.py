@@ -5,7 +5,7 @@ import gc
 
 import torch
 
-from tests.kernels.extensions.device.corpus import library
+from tests.kernels.extensions.device.corpus import call, library
 
 
 def test_memory():
@@ -54,3 +54,9 @@ def test_a_launch_by_a_kernels_address():
     assert [launch(address, 5, 0), launch(address, 4, 1)] == [0, 0]
     assert out.tolist() == [13] * 8
     assert launch(address, 5, 2) == 98  # cudaErrorInvalidDeviceFunction
+
+
+def test_ranges_for_profilers_run_where_none_listens():
+    a = torch.zeros(8, dtype=torch.int32).cuda()
+    assert call("nvtx", "named_work", a, 8) == -2  # NVTX_NO_PUSH_POP_TRACKING
+    assert a.tolist() == [1] * 8
