@@ -3,6 +3,8 @@
 Most are what the pages "CUDA semantics" and "Stream" of PyTorch's documentation warn of.
 """
 
+import ctypes
+
 import torch
 import torch.distributed as dist
 import triton
@@ -11,6 +13,7 @@ import triton.language as tl
 DEVICE = torch.device("cuda")
 SIDE, OTHER = torch.cuda.Stream(), torch.cuda.Stream()
 SIZE = 5000
+RUNTIME, DRIVER = ctypes.CDLL("libcudart.so.12"), ctypes.CDLL("libcuda.so.1")
 
 
 def main_stream():
@@ -422,3 +425,75 @@ def wrong_result_of_a_triton_kernel():
 def right_result_of_a_triton_kernel():
     _, y = doubled_beside()
     return y.sum()
+
+
+def copied(target, source, stream=SIDE):
+    """Copy a tensor by the runtime, as a program does by ctypes or cuda-python."""
+    words = target.data_ptr(), source.data_ptr(), 4 * SIZE, 4, stream.cuda_stream
+    assert RUNTIME.cudaMemcpyAsync(*map(ctypes.c_void_p, words)) == 0
+
+
+def wrong_copy_of_the_runtime():
+    x, y = ones(), torch.empty(SIZE, device=DEVICE)
+    copied(y, x)
+
+
+def right_copy_of_the_runtime():
+    x, y = ones(), torch.empty(SIZE, device=DEVICE)
+    SIDE.wait_stream(main_stream())
+    copied(y, x)
+    SIDE.synchronize()
+    assert y.sum().item() == SIZE
+
+
+def wrong_fill_of_the_driver():
+    filled_beside(waits=False)
+
+
+def right_fill_of_the_driver():
+    filled_beside(waits=True)
+
+
+def filled_beside(waits):
+    x = ones()
+    torch.cuda.synchronize()
+    words = x.data_ptr(), 0, SIZE, SIDE.cuda_stream
+    assert DRIVER.cuMemsetD32Async(*map(ctypes.c_void_p, words)) == 0
+    if waits:
+        main_stream().wait_stream(SIDE)
+    return x.sum()
+
+
+def wrong_buffer_of_the_runtime():
+    buffer_of_the_runtime(waits=False)
+
+
+def right_buffer_of_the_runtime():
+    buffer_of_the_runtime(waits=True)
+
+
+def buffer_of_the_runtime(waits):
+    x, place = torch.empty(SIZE, device=DEVICE), ctypes.c_void_p()
+    torch.cuda.synchronize()
+    assert RUNTIME.cudaHostAlloc(ctypes.byref(place), ctypes.c_size_t(4 * SIZE), 0) == 0
+    buffer = torch.frombuffer((ctypes.c_float * SIZE).from_address(place.value), dtype=torch.float32)
+    copied(x, buffer.fill_(1))
+    if waits:
+        SIDE.synchronize()
+    buffer.fill_(2)
+    assert RUNTIME.cudaFreeHost(place) == 0
+
+
+def wrong_copy_between_devices_of_the_runtime():
+    x, y = ones(), torch.empty(SIZE, device="cuda:1")
+    words = y.data_ptr(), 1, x.data_ptr(), 0, 4 * SIZE, SIDE.cuda_stream
+    assert RUNTIME.cudaMemcpyPeerAsync(*map(ctypes.c_void_p, words)) == 0
+
+
+def right_copy_between_devices_of_the_runtime():
+    with torch.cuda.stream(SIDE):
+        x, y = ones(), torch.empty(SIZE, device="cuda:1")
+    words = y.data_ptr(), 1, x.data_ptr(), 0, 4 * SIZE
+    assert RUNTIME.cudaMemcpyPeer(*map(ctypes.c_void_p, words)) == 0  # all work of both devices waits for it
+    with torch.cuda.stream(torch.cuda.Stream("cuda:1")):
+        assert y.sum().item() == SIZE

@@ -30,6 +30,7 @@ COPIES = {
     "copy_that_numpy_reads",
     "synchronization_of_another_stream",
     "buffer_that_is_filled_again",
+    "buffer_of_the_runtime",
 }
 
 

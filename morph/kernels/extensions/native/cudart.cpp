@@ -4,7 +4,7 @@
 #include "morph/runtime.h"
 
 #include "device.h"
-#include "sanitizer/footprint.h"
+#include "sanitizer/calls.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/Allocator.h>
@@ -51,25 +51,50 @@ c10::Allocator* memory() { return c10::GetAllocator(c10::DeviceType::CUDA); }
 
 bool is_device(int index) { return index >= 0 && index < device().deviceCount(); }
 
-// As a copy that blocks does. But for MORPH_SANITIZE=sync nothing is left to wait for: work is done when it is queued.
-void await_default_stream() {
-  if (sanitizer::is_order_watched()) device().synchronizeStream(stream_of(nullptr));
+// When a copy or a fill runs, and of which call.
+struct Order {
+  cudaStream_t stream;
+  bool blocks;
+  const char* name;
+};
+Order at_once(const char* name = __builtin_FUNCTION()) { return {nullptr, true, name}; }
+Order on(cudaStream_t stream, const char* name = __builtin_FUNCTION()) { return {stream, false, name}; }
+
+// Work that uses the memory that `uses` tells of. It is given what makes an address usable.
+template <class F, class G>
+cudaError_t done(Order order, F uses, G work) {
+  if (!sanitizer::are_calls_checked()) return work([](auto* pointer) { return pointer; }), cudaSuccess;
+  sanitizer::Call call(order.name, order.stream, order.blocks);
+  uses(call);
+  work([](auto* pointer) { return usable(pointer); });
+  call.end();
+  return cudaSuccess;
 }
 
-cudaError_t copy(void* to, const void* from, size_t bytes) {
-  return answered([&] {
-    if (bytes && (!to || !from)) return cudaErrorInvalidValue;
-    std::memmove(usable(to), usable(from), bytes);
-    return cudaSuccess;
+cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                      Order order) {
+  if (width > to_pitch || width > from_pitch) return remembered(cudaErrorInvalidPitchValue);
+  if (width * height && (!to || !from)) return remembered(cudaErrorInvalidValue);
+  if (width == to_pitch && width == from_pitch) width *= std::exchange(height, 1);
+  auto target = [&](size_t row) { return static_cast<char*>(to) + row * to_pitch; };
+  auto source = [&](size_t row) { return static_cast<const char*>(from) + row * from_pitch; };
+  auto uses = [&](sanitizer::Call& call) {
+    for (size_t row = 0; row < height; row++) call.use(source(row), width, false), call.use(target(row), width, true);
+  };
+  return done(order, uses, [&](auto place) {
+    for (size_t row = 0; row < height; row++) std::memmove(place(target(row)), place(source(row)), width);
   });
 }
 
-cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height) {
-  if (width > to_pitch || width > from_pitch) return remembered(cudaErrorInvalidPitchValue);
-  for (size_t row = 0; row < height; row++)
-    std::memmove(usable(static_cast<char*>(to) + row * to_pitch),
-                 usable(static_cast<const char*>(from) + row * from_pitch), width);
-  return cudaSuccess;
+cudaError_t copy(void* to, const void* from, size_t bytes, Order order) {
+  return copy_rows(to, bytes, from, bytes, bytes, 1, order);
+}
+
+cudaError_t fill(void* to, int value, size_t bytes, Order order) {
+  if (bytes && !to) return remembered(cudaErrorInvalidValue);
+  return done(order, [&](sanitizer::Call& call) { call.use(to, bytes, true); }, [&](auto place) {
+    if (bytes) std::memset(place(to), value, bytes);
+  });
 }
 
 struct Words {
@@ -259,30 +284,29 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
-  await_default_stream();
-  return copy(to, from, bytes);
+  return copy(to, from, bytes, at_once());
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t) { return copy(to, from, bytes); }
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  return copy(to, from, bytes, on(stream));
+}
 cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
-  await_default_stream();
-  return copy(to, from, bytes);
+  return copy(to, from, bytes, at_once());
 }
-cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t) { return copy(to, from, bytes); }
+cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream) {
+  return copy(to, from, bytes, on(stream));
+}
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                          cudaMemcpyKind) {
-  await_default_stream();
-  return copy_rows(to, to_pitch, from, from_pitch, width, height);
+  return copy_rows(to, to_pitch, from, from_pitch, width, height, at_once());
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
-                              cudaMemcpyKind, cudaStream_t) {
-  return copy_rows(to, to_pitch, from, from_pitch, width, height);
+                              cudaMemcpyKind, cudaStream_t stream) {
+  return copy_rows(to, to_pitch, from, from_pitch, width, height, on(stream));
 }
-cudaError_t cudaMemset(void* to, int value, size_t bytes) {
-  if (bytes && !to) return remembered(cudaErrorInvalidValue);
-  if (bytes) std::memset(usable(to), value, bytes);
-  return cudaSuccess;
+cudaError_t cudaMemset(void* to, int value, size_t bytes) { return fill(to, value, bytes, at_once()); }
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  return fill(to, value, bytes, on(stream));
 }
-cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) { return cudaMemset(to, value, bytes); }
 // All memory is the host's: it lies where it is advised to lie, if that place exists.
 cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise, int index) {
   if (!pointer || !bytes) return remembered(cudaErrorInvalidValue);

@@ -64,7 +64,7 @@ Grid::Grid(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*thr
 
 void Grid::run() {
   DeviceAccess access;
-  launching = true;
+  set_launching();
   int64_t grain = std::max<int64_t>(1, kGrain / (int64_t(block_.x) * block_.y * block_.z));
   if (checked_) grain = blocks_;  // one after the other
   at::parallel_for(0, blocks_, grain, [&](int64_t from, int64_t to) { run_blocks(to - from); });
@@ -147,6 +147,7 @@ void wait_for_grid() {
   wait_for_block();
 }
 
+void set_launching() { launching = true; }
 bool is_launching() { return launching; }
 bool is_cooperative() { return current && current->is_cooperative(); }
 

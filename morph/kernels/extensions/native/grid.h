@@ -52,6 +52,7 @@ class Grid {
   const std::unique_ptr<sanitizer::Launch> checked_;  // null: nothing is checked
 };
 
+void set_launching();
 bool is_launching();  // whether this thread of the host launched the blocks that it runs
 
 }  // namespace morph_cuda

@@ -85,9 +85,10 @@ int allocate_pinned(void** pointer, size_t bytes, unsigned flags) {
   *pointer = nullptr;
   if (!bytes) return 0;
   if (bytes > PTRDIFF_MAX) return machine::kMemoryAllocation;
-  void* start = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
+  size_t pages = (bytes + kPage - 1) / kPage * kPage;
+  void* start = std::aligned_alloc(kPage, pages);
   if (!start) return machine::kMemoryAllocation;
-  machine::pin(start, bytes);
+  machine::pin(start, pages);
   Lock lock(state::all().memory);
   state::all().hosts[start] = {bytes, flags, machine::get_device()};
   *pointer = start;

@@ -1,12 +1,17 @@
 // The device for libraries in C that have no headers of torch's: addresses of functions with plain types.
 // Those that may fail return an error code of CUDA's runtime, 0 for success.
+#include <Python.h>
+
 #include "device/captures.h"
 #include "device/clock.h"
 #include "device/errors.h"
+#include "device/order.h"
 #include "memory/addresses.h"
 #include "memory/hidden.h"
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+
+#include <mutex>
 
 namespace software {
 namespace {
@@ -103,6 +108,35 @@ int elapsed(void* from, void* to, float* milliseconds) {
 int64_t time_of_event(const void* event) { return event_time(reinterpret_cast<size_t>(event)); }
 void set_time_of_event(void* event, int64_t time) { set_event_time(reinterpret_cast<size_t>(event), time); }
 
+std::mutex untold_mutex;
+std::string& untold = *new std::string;
+
+int tell(void*) {
+  std::lock_guard<std::mutex> lock(untold_mutex);
+  PyErr_SetString(PyExc_RuntimeError, untold.c_str());
+  return -1;
+}
+
+// What a library in C cannot throw comes with the next call in the main thread.
+template <typename Do>
+void told_later(Do action) noexcept {
+  try {
+    action();
+  } catch (const c10::Error& error) {
+    std::lock_guard<std::mutex> lock(untold_mutex);
+    untold = error.what_without_backtrace();
+    Py_AddPendingCall(&tell, nullptr);
+  }
+}
+
+int watches_order() { return is_order_watched(); }
+void begin_call(const LibraryCall* call, const Use* use) {
+  told_later([&] { prepare_call(*call, *use); });
+}
+void end_call(const LibraryCall* call, const Use* uses, size_t count) {
+  told_later([&] { queue_call(*call, uses, count); });
+}
+
 template <typename Function>
 size_t address(Function* function) {
   return reinterpret_cast<size_t>(function);
@@ -144,7 +178,10 @@ std::map<std::string, size_t> interface() {
           {"free_event", address(&free_event)},
           {"elapsed", address(&elapsed)},
           {"time_of_event", address(&time_of_event)},
-          {"set_time_of_event", address(&set_time_of_event)}};
+          {"set_time_of_event", address(&set_time_of_event)},
+          {"is_order_watched", address(&watches_order)},
+          {"begin_call", address(&begin_call)},
+          {"end_call", address(&end_call)}};
 }
 
 }  // namespace software

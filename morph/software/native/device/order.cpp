@@ -14,8 +14,6 @@
 namespace software {
 namespace {
 
-constexpr char kMissingWait[] = "CUDA error: a stream does not wait for another (found by MORPH_SANITIZE=sync)\n  ";
-
 struct Order {
   std::mutex mutex;
   std::vector<c10::Stream> streams;  // by their place
@@ -61,10 +59,17 @@ void join_default(Moment& moment, c10::Stream stream) {
     if (waits_for_default(stream, order.streams[i])) join(moment, order.moments[i]);
 }
 
+// After which the stream's next work runs.
+Moment& moment_at(size_t place) {
+  Moment& moment = order.moments[place];
+  join(moment, order.host);
+  join_default(moment, order.streams[place]);
+  return moment;
+}
+
 Queued begin(const char* name, c10::Stream stream, Line line) {
   size_t place = place_of(stream);
-  join(order.moments[place], order.host);
-  join_default(order.moments[place], stream);
+  moment_at(place);
   return {name, place, {stream.device_index(), stream.id()}, ++count_of(place), line};
 }
 
@@ -73,16 +78,11 @@ void host_waits(const Moment& moment) {
   let_go_of_past(order.host);
 }
 
-[[noreturn]] void refuse_order(const std::string& text) {
-  note_found("sync", text);
-  TORCH_CHECK(false, text);
-}
-
 [[noreturn]] void refuse_conflict(const Conflict& earlier, const Queued& work, const Use& use) {
   std::string one = text_of(earlier.work.where), other = text_of(work.where);
   std::string way_out = "and nothing makes " + other + " wait for " + one + ": Stream.wait_stream or an event does";
   if (earlier.is_reused) way_out = "freed meanwhile: Tensor.record_stream keeps memory that " + one + " still uses";
-  refuse_order(c10::str(kMissingWait, text_of(earlier.work.line), ": ", earlier.work.name, " on ", one,
+  refuse_order(c10::str(text_of(earlier.work.line), ": ", earlier.work.name, " on ", one,
                         earlier.writes ? " writes " : " reads ", "memory\n  ", text_of(work.line), ": ", work.name,
                         " on ", other, use.writes ? " writes " : " reads ", use.bytes, " bytes of it\n  ", way_out));
 }
@@ -94,18 +94,6 @@ void take_in(const Uses& uses, const Queued& work) {
       join(now, order.moments[earlier->work.stream]);  // told once
       refuse_conflict(*earlier, work, use);
     }
-}
-
-bool is_between_host_and_device(const at::Tensor& source, const at::Tensor& target) {
-  return source.is_cpu() != target.is_cpu();
-}
-
-Use bytes_on_host(const at::Tensor& tensor, bool writes) {
-  int64_t last = 0;
-  for (int64_t i = 0; i < tensor.dim(); i++) last += (tensor.size(i) - 1) * tensor.stride(i);
-  auto* start = static_cast<const char*>(tensor.storage().data());
-  start += tensor.storage_offset() * int64_t(tensor.element_size());
-  return {start, tensor.numel() ? size_t(last + 1) * tensor.element_size() : 0, writes};
 }
 
 Uses uses_of(const TensorVector& read, const TensorVector& written) {
@@ -124,15 +112,22 @@ const char* kept(const std::string& name) {
 // Of a process group; torch numbers its own streams otherwise.
 constexpr c10::StreamId kFirstOfGroups = c10::StreamId(1) << 40;
 
-// A copy runs on its source's stream. Between devices both streams wait for each other.
-c10::Stream stream_of_copy(const at::Tensor& source, const at::Tensor& target) {
-  return current_stream((source.is_cpu() ? target : source).device().index());
-}
-
 }  // namespace
 
 bool is_over(const Queued& work, size_t stream, const Moment& now) {
   return work.stream == stream || (work.stream < now.size() && now[work.stream] >= work.count);
+}
+
+bool comes_after(c10::Stream stream, const Queued& work) {
+  Lock lock(order.mutex);
+  size_t place = place_of(stream);
+  return is_over(work, place, moment_at(place));
+}
+
+void refuse_order(const std::string& found) {
+  std::string text = "CUDA error: a stream does not wait for another (found by MORPH_SANITIZE=sync)\n  " + found;
+  note_found("sync", text);
+  TORCH_CHECK(false, text);
 }
 
 void watch_order() { order_watched = true; }
@@ -144,43 +139,6 @@ Queued queue_work(const char* name, c10::Stream stream, const Uses& uses) {
   Queued work = begin(name, stream, line);
   take_in(uses, work);
   return work;
-}
-
-void prepare_copy(const at::Tensor& source, const at::Tensor& target) {
-  if (!is_between_host_and_device(source, target)) return;
-  Use use = bytes_on_host(source.is_cpu() ? source : target, target.is_cpu());
-  c10::Stream stream = stream_of_copy(source, target);
-  if (auto other = holder(use.start, use.bytes)) {
-    Lock lock(order.mutex);
-    size_t place = place_of(stream);
-    join(order.moments[place], order.host);
-    const Moment& now = order.moments[place];
-    if (!is_over(*other, place, now))
-      refuse_order(c10::str(kMissingWait, text_of(other->line), ": ", other->name, " on ", text_of(other->where),
-                            " uses pinned memory that copy_ on ",
-                            text_of({stream.device_index(), stream.id()}), " uses"));
-  }
-  let_go(use.start, use.bytes);
-}
-
-void queue_copy(const at::Tensor& source, const at::Tensor& target, bool blocks) {
-  Uses uses;
-  if (!source.is_cpu()) add_uses(uses, source, false);
-  if (!target.is_cpu()) add_uses(uses, target, true);
-  c10::Stream stream = stream_of_copy(source, target);
-  if (source.device() != target.device() && !source.is_cpu() && !target.is_cpu()) {
-    c10::Stream other = current_stream(target.device().index());
-    come_after(stream, *moment_on(other));
-    queue_work("copy_", stream, uses);
-    return come_after(other, *moment_on(stream));
-  }
-  Queued work = queue_work("copy_", stream, uses);
-  if (!is_between_host_and_device(source, target) || is_capturing(stream)) return;
-  Use use = bytes_on_host(source.is_cpu() ? source : target, target.is_cpu());
-  // cudaMemcpyAsync waits by itself for a copy to memory that is not pinned
-  bool is_awaited = blocks || (target.is_cpu() && !is_pinned(use.start));
-  if (is_awaited) wait_for_work_of(stream);
-  else hold(use.start, use.bytes, use.writes, work);
 }
 
 std::shared_ptr<const Moment> queue_collective(const std::string& name, int64_t group, const TensorVector& read,
@@ -199,9 +157,12 @@ void note_blocking_stream(intptr_t stream) {
   order.blocking.emplace(current_device(), stream_of_handle(stream));
 }
 
+c10::Stream stream_of_launch(intptr_t stream) {
+  return c10::Stream(c10::Stream::UNSAFE, device(current_device()), stream_of_handle(stream));
+}
+
 void queue_launch(const std::string& name, intptr_t stream, const Uses& uses) {
-  c10::Device where = device(current_device());
-  queue_work(kept(name), c10::Stream(c10::Stream::UNSAFE, where, stream_of_handle(stream)), uses);
+  queue_work(kept(name), stream_of_launch(stream), uses);
 }
 
 void queue_kernel(const std::string& name, const TensorVector& read, const TensorVector& written) {
@@ -214,9 +175,7 @@ void await_collective(const Moment& moment, c10::DeviceIndex index, bool by_host
 
 std::shared_ptr<const Moment> moment_on(c10::Stream stream) {
   Lock lock(order.mutex);
-  size_t place = place_of(stream);
-  join(order.moments[place], order.host);
-  return std::make_shared<const Moment>(order.moments[place]);
+  return std::make_shared<const Moment>(moment_at(place_of(stream)));
 }
 
 void come_after(c10::Stream stream, const Moment& moment) {

@@ -42,6 +42,8 @@ struct Queued {
 };
 
 bool is_over(const Queued& work, size_t stream, const Moment& now);  // before work of the stream that starts now
+bool comes_after(c10::Stream stream, const Queued& work);  // what the stream does next
+[[noreturn]] void refuse_order(const std::string& found);
 
 // Work that is queued now. Raises where it need not come after another use of its memory.
 Queued queue_work(const char* name, c10::Stream stream, const Uses& uses);
@@ -50,12 +52,22 @@ Queued queue_work(const char* name, c10::Stream stream, const Uses& uses);
 void queue_copy(const at::Tensor& source, const at::Tensor& target, bool blocks);
 void prepare_copy(const at::Tensor& source, const at::Tensor& target);  // before the bytes are moved
 
+// A copy or a fill of CUDA's runtime, or a call of another library of CUDA's, done at once.
+struct LibraryCall {
+  const char* name;  // is kept
+  intptr_t stream;   // its handle
+  bool blocks;
+};
+void prepare_call(const LibraryCall& call, const Use& use);  // before it uses the bytes, of host or device
+void queue_call(const LibraryCall& call, const Use* uses, size_t count);  // after it
+
 // A collective's, on the stream of its group. The library of collectives calls both.
 using TensorVector = std::vector<at::Tensor>;
 std::shared_ptr<const Moment> queue_collective(const std::string& name, int64_t group, const TensorVector& read,
                                                const TensorVector& written);
 void note_blocking_stream(intptr_t stream);  // it and the default stream wait for each other
-void queue_launch(const std::string& name, intptr_t stream, const Uses& uses);  // by a stream's handle
+void queue_launch(const std::string& name, intptr_t stream, const Uses& uses);
+c10::Stream stream_of_launch(intptr_t stream);  // by its handle, of the current device
 // On the current stream.
 void queue_kernel(const std::string& name, const TensorVector& read, const TensorVector& written);
 void await_collective(const Moment& moment, c10::DeviceIndex index, bool by_host);
@@ -68,6 +80,15 @@ void wait_for_work_of(c10::DeviceIndex index);
 
 void give_memory(const void* start, size_t bytes);    // to another owner, in the order of its stream
 void forget_memory(const void* start, size_t bytes);  // all its uses are over
+
+// For the libraries that run kernels, by its address.
+struct OrderFunctions {
+  decltype(&queue_launch) launch;
+  decltype(&note_blocking_stream) note_blocking;
+  decltype(&prepare_call) prepare;
+  decltype(&queue_call) queue;
+  decltype(&add_uses) add;
+};
 
 std::string text_of(Where stream);  // "the default stream of cuda:0"
 

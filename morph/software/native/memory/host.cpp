@@ -173,9 +173,12 @@ bool is_pinned(const void* pointer) {
 
 bool is_in_own_pages(const void* pointer) {
   std::lock_guard<std::mutex> lock(mutex);
-  if (!lies_in(taken, pointer)) return false;
-  auto [start, block] = *holding(taken, pointer);
-  return reinterpret_cast<uintptr_t>(start) % host_page == 0 && block.size >= host_page;
+  auto has_pages = [&](auto& blocks) {
+    if (!lies_in(blocks, pointer)) return false;
+    auto [start, block] = *holding(blocks, pointer);
+    return reinterpret_cast<uintptr_t>(start) % host_page == 0 && size_of(block) % host_page == 0;
+  };
+  return has_pages(taken) || has_pages(registered);
 }
 
 bool use_pinned(const void* pointer, c10::Stream stream) {
@@ -196,7 +199,11 @@ int32_t register_host_memory(const void* pointer, size_t bytes) {
 
 int32_t unregister_host_memory(const void* pointer) {
   std::lock_guard<std::mutex> lock(mutex);
-  return registered.erase(static_cast<const char*>(pointer)) ? 0 : kNotRegistered;
+  auto found = registered.find(static_cast<const char*>(pointer));
+  if (found == registered.end()) return kNotRegistered;
+  if (is_order_watched()) let_go(found->first, found->second);
+  registered.erase(found);
+  return 0;
 }
 
 }  // namespace software

@@ -64,8 +64,10 @@ void bind_streams(py::module& module) {
   module.def("order_of_collectives", [] {
     return std::pair(reinterpret_cast<size_t>(&queue_collective), reinterpret_cast<size_t>(&await_collective));
   });
-  module.def("order_of_blocking_streams", [] { return reinterpret_cast<size_t>(&note_blocking_stream); });
-  module.def("order_of_kernels", [] { return reinterpret_cast<size_t>(&queue_launch); });
+  module.def("order_functions", [] {
+    static const OrderFunctions all{&queue_launch, &note_blocking_stream, &prepare_call, &queue_call, &add_uses};
+    return reinterpret_cast<size_t>(&all);
+  });
   module.def("queue_kernel", &queue_kernel);
   module.def("watched_waits", [] { return int(watched_waits()); });
 }

@@ -3,6 +3,7 @@
 
 #include "../block.h"
 #include "../device.h"
+#include "calls.h"
 #include "libraries.h"
 #include "sites.h"
 
@@ -54,13 +55,18 @@ bool is_order_watched() {
   return sync;
 }
 
+bool is_memory_checked() {
+  static const bool memory = asks_for("memory");
+  return memory;
+}
+
 bool is_memory_hidden() {
   static const bool host = asks_for("host");
   return host;
 }
 
 std::unique_ptr<Launch> Launch::wanted(const void* frame) {
-  static const bool memory = asks_for("memory"), race = asks_for("race"), sync = is_order_watched();
+  static const bool memory = is_memory_checked(), race = asks_for("race"), sync = is_order_watched();
   static const bool init = asks_for("init");
   if (!memory && !init && !race && !sync && !is_memory_hidden()) return nullptr;
   auto launch = std::make_unique<Launch>();

@@ -1,7 +1,6 @@
 // See footprint.h.
 #include "footprint.h"
 
-#include "../device.h"
 #include "checks.h"
 #include "sites.h"
 
@@ -12,14 +11,8 @@
 namespace morph_cuda::sanitizer {
 namespace {
 
-struct Piece {  // what the software device calls a Use (device/order.h)
-  const char* start;
-  size_t bytes;
-  bool writes;
-};
-
 // Appends the bytes whose bits are set; what continues the last piece makes it longer.
-void append(std::vector<Piece>& uses, uintptr_t start, uint64_t bits, bool writes) {
+void append(Pieces& uses, uintptr_t start, uint64_t bits, bool writes) {
   while (bits) {
     int first = __builtin_ctzll(bits);
     uint64_t from_there = ~(bits >> first);
@@ -40,13 +33,6 @@ std::string function_at(const void* site) {  // "scale.cu:5 (scale)"
 
 }  // namespace
 
-void note_blocking(cudaStream_t stream) {
-  if (!is_order_watched()) return;
-  using Note = void (*)(intptr_t);
-  static const auto note = reinterpret_cast<Note>(address_of("order_of_blocking_streams"));
-  note(reinterpret_cast<intptr_t>(stream));
-}
-
 void Footprint::add(uintptr_t address, size_t bytes, bool writes, const void* site) {
   site_ = site;
   for (uintptr_t end = address + bytes; address < end;) {
@@ -62,15 +48,13 @@ void Footprint::queue(cudaStream_t stream) const {
   if (lines_.empty()) return;
   std::vector<std::pair<uintptr_t, Line>> sorted(lines_.begin(), lines_.end());
   std::sort(sorted.begin(), sorted.end(), [](auto& one, auto& other) { return one.first < other.first; });
-  std::vector<Piece> read, all;
+  Pieces read, all;
   for (auto& [number, line] : sorted) append(read, number * kLine, line.read, false);
   for (auto& [number, line] : sorted) append(all, number * kLine, line.written, true);
   all.insert(all.end(), read.begin(), read.end());
   auto is_hosts = [](const Piece& use) { return !Bounds::is_devices(reinterpret_cast<uintptr_t>(use.start)); };
   all.erase(std::remove_if(all.begin(), all.end(), is_hosts), all.end());
-  using Queue = void (*)(const std::string&, intptr_t, const std::vector<Piece>&);
-  static const auto queue = reinterpret_cast<Queue>(address_of("order_of_kernels"));
-  queue(function_at(site_), reinterpret_cast<intptr_t>(stream), all);
+  order_functions().launch(function_at(site_), reinterpret_cast<intptr_t>(stream), all);
 }
 
 }  // namespace morph_cuda::sanitizer

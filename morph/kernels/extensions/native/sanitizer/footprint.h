@@ -1,15 +1,13 @@
 // The bytes of device memory that a kernel reads and writes, for MORPH_SANITIZE=sync.
 #pragma once
 
-#include <driver_types.h>
+#include "order.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 
 namespace morph_cuda::sanitizer {
-
-bool is_order_watched();  // MORPH_SANITIZE=sync
 
 class Footprint {
  public:
@@ -26,8 +24,5 @@ class Footprint {
   std::unordered_map<uintptr_t, Line> lines_;  // by the number of each
   const void* site_ = nullptr;                 // of an access
 };
-
-// Of a stream that is made without cudaStreamNonBlocking: it and the default stream wait for each other.
-void note_blocking(cudaStream_t stream);
 
 }  // namespace morph_cuda::sanitizer

@@ -1,0 +1,83 @@
+"""Calls of CUDA's runtime and libraries, wrong ones beside right twins: missing waits, memory too small."""
+
+import re
+
+import pytest
+
+from tests.kernels.sanitizer.test_kernels import ILLEGAL, KERNELS, run
+from tests.software.order.test_order import HOST, STREAMS
+
+PROGRAM = """
+import ctypes, subprocess, sys, torch
+from torch.utils import cpp_extension
+source, *names = sys.argv[1:]
+command = [f"{cpp_extension.CUDA_HOME}/bin/nvcc", "-shared", source, "-o", "./calls.so"]
+subprocess.run(command, check=True)
+library = ctypes.CDLL("./calls.so")
+for name in names:
+    for right in (1, 0):
+        a, b = (torch.zeros(100, device="cuda") for _ in range(2))
+        torch.cuda.synchronize()
+        function = getattr(library, name)
+        function.restype = ctypes.c_char_p
+        words = [ctypes.c_void_p(a.data_ptr()), ctypes.c_void_p(b.data_ptr()), 100, right]
+        try:
+            text = function(*words).decode()
+        except RuntimeError as error:
+            text = str(error)
+        torch.cuda.synchronize()
+        print(name, right, text.partition("\\nException raised")[0].replace("\\n", "|"))
+"""
+SOURCES = ("copies",)
+NAMED = re.compile(r"^(SYNC|HOST|MEMORY)\((\w+)", re.MULTILINE)
+BEGINNINGS = {"SYNC": STREAMS, "HOST": HOST, "MEMORY": ILLEGAL}
+CASES = {
+    name: (source, kind)
+    for source in SOURCES
+    for kind, name in NAMED.findall((KERNELS / f"{source}.cu").read_text())
+}
+
+
+def outcomes(source, folder, *options):
+    """Return what each call of a source ended with, by its name and whether it is right."""
+    names = [name for name, (of, _) in CASES.items() if of == source]
+    lines = run(folder, *options, "-c", PROGRAM, str(KERNELS / f"{source}.cu"), *names).stdout.splitlines()
+    return {(name, right == "1"): text for name, right, text in (line.split(" ", 2) for line in lines)}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory, native_parts):
+    all_of_them = {}
+    for source in SOURCES:
+        all_of_them |= outcomes(source, tmp_path_factory.mktemp(source), "--sanitize=sync,memory")
+    return all_of_them
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_error_is_found(found, name):
+    assert found[name, False].startswith(BEGINNINGS[CASES[name][1]])
+
+
+def test_nothing_is_said_of_right_ones(found):
+    assert {name: found[name, True] for name in CASES} == dict.fromkeys(CASES, "")
+
+
+def test_the_call_and_the_memory_are_named(found):
+    block = r"an allocation of 400 bytes on cuda:0, made at <string>:\d+"
+    for name, what in {
+        "copy_of_too_many_bytes": "cudaMemcpyAsync: a read of 404 bytes",
+    }.items():
+        assert re.fullmatch(f"{ILLEGAL}: {what} over the end of {block}", found[name, False])
+
+
+def test_both_pieces_of_work_are_named(found):
+    assert re.search(r": increase on stream \d+ of cuda:0 writes memory\|", found["copy_of_a_result", False])
+    assert re.search(
+        r": cudaMemcpyAsync on stream \d+ of cuda:0 reads 400 bytes of it", found["copy_of_a_result", False]
+    )
+
+
+@pytest.mark.usefixtures("native_parts")
+def test_nothing_is_found_without_it(tmp_path):
+    said = outcomes("copies", tmp_path)
+    assert {name for name, text in said.items() if text} == set()
