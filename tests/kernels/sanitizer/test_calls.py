@@ -28,7 +28,7 @@ for name in names:
         torch.cuda.synchronize()
         print(name, right, text.partition("\\nException raised")[0].replace("\\n", "|"))
 """
-SOURCES = ("copies",)
+SOURCES = "copies", "library_calls"
 NAMED = re.compile(r"^(SYNC|HOST|MEMORY)\((\w+)", re.MULTILINE)
 BEGINNINGS = {"SYNC": STREAMS, "HOST": HOST, "MEMORY": ILLEGAL}
 CASES = {
@@ -65,15 +65,24 @@ def test_nothing_is_said_of_right_ones(found):
 def test_the_call_and_the_memory_are_named(found):
     block = r"an allocation of 400 bytes on cuda:0, made at <string>:\d+"
     for name, what in {
+        "leading_dimension_too_large": "cublasSgemm: a read of 436 bytes",
+        "product_that_does_not_fit": "cublasSgemm: a write of 472 bytes",
+        "transforms_too_many": "cufftExecC2C: a read of 480 bytes",
+        "random_numbers_too_many": "curandGenerateUniform: a write of 404 bytes",
         "copy_of_too_many_bytes": "cudaMemcpyAsync: a read of 404 bytes",
     }.items():
         assert re.fullmatch(f"{ILLEGAL}: {what} over the end of {block}", found[name, False])
+    freed = "cublasSgemm: a read of 400 bytes in memory of cuda:0 that nothing has"
+    assert found["memory_that_was_freed", False] == f"{ILLEGAL}: {freed}"
 
 
 def test_both_pieces_of_work_are_named(found):
     assert re.search(r": increase on stream \d+ of cuda:0 writes memory\|", found["copy_of_a_result", False])
     assert re.search(
         r": cudaMemcpyAsync on stream \d+ of cuda:0 reads 400 bytes of it", found["copy_of_a_result", False]
+    )
+    assert re.search(
+        r": cublasSgemm on stream \d+ of cuda:0 writes mem", found["product_of_another_stream", False]
     )
 
 

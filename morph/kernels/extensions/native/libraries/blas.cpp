@@ -4,7 +4,6 @@
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAFunctions.h>
 
-#include <cstring>
 #include <map>
 #include <memory>
 #include <vector>
@@ -18,24 +17,12 @@ at::Tensor applied(const at::Tensor& matrix, cublasOperation_t op) {
   return op == CUBLAS_OP_C ? transposed.conj() : transposed;
 }
 
-// `n` pieces of memory, each so many bytes after the last.
-void copy_pieces(int n, size_t bytes, const void* from, size_t from_step, void* to, size_t to_step) {
-  for (size_t i = 0; i < size_t(n); i++)
-    std::memmove(usable(static_cast<char*>(to) + i * to_step),
-                 usable(static_cast<const char*>(from) + i * from_step), bytes);
-}
-
-cublasStatus_t copy_vector(int n, int bytes, const void* x, int incx, void* y, int incy) {
-  if (n < 0 || bytes <= 0 || incx <= 0 || incy <= 0) return CUBLAS_STATUS_INVALID_VALUE;
-  copy_pieces(n, size_t(bytes), x, size_t(incx) * size_t(bytes), y, size_t(incy) * size_t(bytes));
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t copy_matrix(int rows, int columns, int bytes, const void* a, int lda, void* b, int ldb) {
-  if (rows < 0 || columns < 0 || bytes <= 0 || lda < rows || ldb < rows) return CUBLAS_STATUS_INVALID_VALUE;
-  size_t number = size_t(bytes);
-  copy_pieces(columns, size_t(rows) * number, a, size_t(lda) * number, b, size_t(ldb) * number);
-  return CUBLAS_STATUS_SUCCESS;
+// As the runtime copies rows. Vectors are rows of one number.
+cublasStatus_t copy_rows(int rows, int width, int bytes, const void* a, int lda, void* b, int ldb) {
+  if (rows < 0 || width < 0 || bytes <= 0 || lda < width || ldb < width) return CUBLAS_STATUS_INVALID_VALUE;
+  size_t number = size_t(bytes), to = size_t(ldb) * number, from = size_t(lda) * number;
+  cudaError_t error = cudaMemcpy2D(b, to, a, from, size_t(width) * number, size_t(rows), cudaMemcpyDefault);
+  return error ? CUBLAS_STATUS_MAPPING_ERROR : CUBLAS_STATUS_SUCCESS;
 }
 
 template <class T>
@@ -54,12 +41,12 @@ cublasStatus_t set(cublasHandle_t handle, T cublasContext::*member, T value) {
 
 at::Tensor Matrix::tensor(int64_t rows, int64_t columns) const {
   if (is_transposed()) std::swap(rows, columns);
-  return applied(memory(data, type, {rows, columns}, {1, leading}), op);
+  return applied(memory(data, type, {rows, columns}, {1, leading}, is_written), op);
 }
 
 at::Tensor Matrix::tensors(int64_t batch, int64_t stride, int64_t rows, int64_t columns) const {
   if (is_transposed()) std::swap(rows, columns);
-  return applied(memory(data, type, {batch, rows, columns}, {stride, 1, leading}), op);
+  return applied(memory(data, type, {batch, rows, columns}, {stride, 1, leading}, is_written), op);
 }
 
 // A negative step goes through the memory from its end.
@@ -69,7 +56,7 @@ at::Tensor vector(const void* data, c10::ScalarType type, int64_t n, int64_t ste
 }
 
 void store(const at::Tensor& values, void* data, c10::ScalarType type, int64_t n, int64_t step) {
-  memory(data, type, {n}, {std::abs(step)}).copy_(step < 0 ? values.flip(0) : values);
+  memory(data, type, {n}, {std::abs(step)}, true).copy_(step < 0 ? values.flip(0) : values);
 }
 
 }  // namespace morph_cuda::blas
@@ -137,16 +124,16 @@ cublasStatus_t cublasGetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t* 
   return get(handle, &cublasContext::atomics, to);
 }
 cublasStatus_t cublasSetVector(int n, int bytes, const void* x, int incx, void* y, int incy) {
-  return copy_vector(n, bytes, x, incx, y, incy);
+  return copy_rows(n, 1, bytes, x, incx, y, incy);
 }
 cublasStatus_t cublasGetVector(int n, int bytes, const void* x, int incx, void* y, int incy) {
-  return copy_vector(n, bytes, x, incx, y, incy);
+  return copy_rows(n, 1, bytes, x, incx, y, incy);
 }
 cublasStatus_t cublasSetMatrix(int rows, int columns, int bytes, const void* a, int lda, void* b, int ldb) {
-  return copy_matrix(rows, columns, bytes, a, lda, b, ldb);
+  return copy_rows(columns, rows, bytes, a, lda, b, ldb);
 }
 cublasStatus_t cublasGetMatrix(int rows, int columns, int bytes, const void* a, int lda, void* b, int ldb) {
-  return copy_matrix(rows, columns, bytes, a, lda, b, ldb);
+  return copy_rows(columns, rows, bytes, a, lda, b, ldb);
 }
 }
 

@@ -39,9 +39,9 @@ cublasStatus_t read(T* into, const void* value, size_t size) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-at::Tensor matrices(const void* data, const morph_cublasLtLayout& layout) {
+at::Tensor matrices(const void* data, const morph_cublasLtLayout& layout, bool is_written = false) {
   bool by_rows = layout.order == CUBLASLT_ORDER_ROW;
-  Matrix all{data, torchs(layout.type), layout.leading, by_rows ? CUBLAS_OP_T : CUBLAS_OP_N};
+  Matrix all{data, torchs(layout.type), layout.leading, by_rows ? CUBLAS_OP_T : CUBLAS_OP_N, is_written};
   auto rows = int64_t(layout.rows), columns = int64_t(layout.columns);
   return layout.batch == 1 ? all.tensor(rows, columns) : all.tensors(layout.batch, layout.stride, rows, columns);
 }
@@ -65,7 +65,7 @@ at::Tensor after(const morph_cublasLtDesc& desc, at::Tensor sum, c10::ScalarType
 }
 
 void multiply(const morph_cublasLtDesc& desc, const at::Tensor& a, const at::Tensor& b, const void* alpha, const void* beta,
-              const at::Tensor& c, at::Tensor d) {
+              const void* c, const morph_cublasLtLayout& layout_c, at::Tensor d) {
   bool is_complex = a.is_complex(), is_wide = !is_complex && (a.scalar_type() == c10::kDouble || a.scalar_type() == c10::kChar);
   auto numbers = is_complex ? a.scalar_type() : is_wide ? c10::kDouble : c10::kFloat;
   at::Tensor sum = at::matmul(transposed(a, desc.op_a).to(numbers), transposed(b, desc.op_b).to(numbers));
@@ -73,7 +73,7 @@ void multiply(const morph_cublasLtDesc& desc, const at::Tensor& a, const at::Ten
   sum = sum.mul(factors(alpha, by_rows, desc, sum.size(-2), numbers));
   if (desc.pointers != CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_ZERO) {
     at::Tensor factor = factors(beta, false, desc, 1, numbers);
-    if (!factor.eq(0).item<bool>()) sum = sum.add(c.to(numbers).mul(factor));
+    if (!factor.eq(0).item<bool>()) sum = sum.add(matrices(c, layout_c).to(numbers).mul(factor));
   }
   sum = after(desc, sum, d.scalar_type());
   TORCH_CHECK(sum.sizes() == d.sizes(), "cublasLtMatmul: the result is ", sum.sizes(), ", and D has ", d.sizes());
@@ -164,7 +164,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   if (!is_served(*desc)) return CUBLAS_STATUS_NOT_SUPPORTED;
   cublasContext on{stream};
   return answered(&on, alpha && a && b && d, [&] {
-    multiply(*desc, matrices(a, *layout_a), matrices(b, *layout_b), alpha, beta, matrices(c, *layout_c), matrices(d, *layout_d));
+    multiply(*desc, matrices(a, *layout_a), matrices(b, *layout_b), alpha, beta, c, *layout_c,
+             matrices(d, *layout_d, true));
   });
 }
 }

@@ -75,7 +75,7 @@ const Arithmetic* arithmetic(c10::ScalarType type) {
 // c = alpha a b + beta c for matrices, or for batches of them.
 void multiply(const Arithmetic& how, const at::Tensor& a, const at::Tensor& b, at::Tensor c, at::Scalar alpha, at::Scalar beta) {
   auto is_zero = [](const at::Scalar& factor) { return factor.equal(0); };
-  if (is_zero(alpha) || a.numel() == 0) {  // the factors are not read
+  if (a.numel() == 0) {
     is_zero(beta) ? c.zero_() : c.copy_(c.to(how.numbers).mul(beta));
     return;
   }
@@ -111,15 +111,24 @@ struct Product {
 
 // Calls `work` with a product that is valid and supported.
 template <class F>
-cublasStatus_t product(cublasHandle_t handle, const Arithmetic* how, Shape shape, const void* alpha, Matrix a, Matrix b,
+cublasStatus_t product(Caller by, const Arithmetic* how, Shape shape, const void* alpha, Matrix a, Matrix b,
                        const void* beta, Matrix c, F work, int64_t batch = 1) {
-  if (handle && !how) return CUBLAS_STATUS_NOT_SUPPORTED;
-  if (handle && !(alpha && beta && batch >= 0)) return CUBLAS_STATUS_INVALID_VALUE;
-  if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
-  Product one{how, shape, how->read(alpha), how->read(beta), a, b, c};
-  return answered(handle, one.is_valid(), [&] {
+  if (by.handle && !how) return CUBLAS_STATUS_NOT_SUPPORTED;
+  c.is_written = true;
+  Product one{how, shape, {}, {}, a, b, c};
+  return answered(by, alpha && beta && batch >= 0 && one.is_valid(), [&] {
+    one.alpha = how->read(alpha), one.beta = how->read(beta);
+    if (one.alpha.equal(0)) one.shape.k = 0;  // the factors are not read
     if (shape.m && shape.n && batch) work(one);
   });
+}
+
+// The batch's matrices lie where its arrays say.
+template <class In, class Out>
+void for_each(int batch, const In* a, const In* b, const Out* c, Product& one) {
+  size_t n = size_t(batch);
+  used(a, n, false), used(b, n, false), used(c, n, false);
+  for (size_t i = 0; i < n; i++) one.a.data = a[i], one.b.data = b[i], one.c.data = c[i], one.compute();
 }
 
 struct Triangle {
@@ -175,7 +184,7 @@ using namespace morph_cuda::blas;
                                         int ldb, const T* beta, T* const c[], int ldc, int batch) {                    \
     auto type = kTypeOf<T>;                                                                                            \
     auto work = [&](Product one) {                                                                                     \
-      for (int i = 0; i < batch; i++) one.a.data = a[i], one.b.data = b[i], one.c.data = c[i], one.compute();          \
+      for_each(batch, a, b, c, one);                                                                                   \
     };                                                                                                                 \
     return product(handle, arithmetic(type), {m, n, k}, alpha, {nullptr, type, lda, op_a}, {nullptr, type, ldb, op_b}, \
                    beta, {nullptr, type, ldc}, work, batch);                                                           \
@@ -188,7 +197,8 @@ using namespace morph_cuda::blas;
   cublasStatus_t cublas##L##geam(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,  \
                                  const T* alpha, const T* a, int lda, const T* beta, const T* b, int ldb, T* c,        \
                                  int ldc) {                                                                            \
-    Matrix left{a, kTypeOf<T>, lda, op_a}, right{b, kTypeOf<T>, ldb, op_b}, into{c, kTypeOf<T>, ldc};                  \
+    Matrix left{a, kTypeOf<T>, lda, op_a}, right{b, kTypeOf<T>, ldb, op_b};                                            \
+    Matrix into = written(c, kTypeOf<T>, ldc);                                                                         \
     bool is_valid = alpha && beta && left.is_valid(m, n) && right.is_valid(m, n) && into.is_valid(m, n);               \
     return answered(handle, is_valid, [&] {                                                                            \
       into.tensor(m, n).copy_(sum(scalar<T>(alpha), left, scalar<T>(beta), right, m, n));                              \
@@ -196,15 +206,16 @@ using namespace morph_cuda::blas;
   }                                                                                                                    \
   cublasStatus_t cublas##L##trsm(MORPH_TRIANGLE, const T* alpha, const T* a, int lda, T* b, int ldb) {                 \
     Triangle shape{side, fill, diagonal, m, n};                                                                        \
-    Matrix matrix{a, kTypeOf<T>, lda, op}, into{b, kTypeOf<T>, ldb};                                                   \
+    Matrix matrix{a, kTypeOf<T>, lda, op}, into = written(b, kTypeOf<T>, ldb);                                         \
     return answered(handle, alpha && shape.is_valid(matrix, into),                                                     \
                     [&] { shape.solve(scalar<T>(alpha), matrix, into); });                                             \
   }                                                                                                                    \
   cublasStatus_t cublas##L##trsmBatched(MORPH_TRIANGLE, const T* alpha, const T* const a[], int lda, T* const b[],     \
                                         int ldb, int batch) {                                                          \
     Triangle shape{side, fill, diagonal, m, n};                                                                        \
-    Matrix matrix{nullptr, kTypeOf<T>, lda, op}, into{nullptr, kTypeOf<T>, ldb};                                       \
+    Matrix matrix{nullptr, kTypeOf<T>, lda, op}, into = written(nullptr, kTypeOf<T>, ldb);                             \
     return answered(handle, alpha && batch >= 0 && shape.is_valid(matrix, into), [&] {                                 \
+      used(a, size_t(batch), false), used(b, size_t(batch), false);                                                    \
       for (int i = 0; i < batch; i++) {                                                                                \
         matrix.data = a[i], into.data = b[i];                                                                          \
         shape.solve(scalar<T>(alpha), matrix, into);                                                                   \
@@ -241,7 +252,7 @@ cublasStatus_t cublasGemmBatchedEx(MORPH_SHAPE, const void* alpha, const void* c
                                    cublasGemmAlgo_t) {
   auto of_a = torchs(type_a), of_b = torchs(type_b), of_c = torchs(type_c);
   auto work = [&](Product one) {
-    for (int i = 0; i < batch; i++) one.a.data = a[i], one.b.data = b[i], one.c.data = c[i], one.compute();
+    for_each(batch, a, b, c, one);
   };
   return product(handle, arithmetic(compute, of_a, of_b, of_c), {m, n, k}, alpha, {nullptr, of_a, lda, op_a},
                  {nullptr, of_b, ldb, op_b}, beta, {nullptr, of_c, ldc}, work, batch);

@@ -25,10 +25,10 @@ at::Tensor sizes_of(const at::Tensor& values) {
 }
 
 template <class T>
-cublasStatus_t multiply(cublasHandle_t handle, const Matrix& a, int64_t m, int64_t n, const T* alpha, const T* beta,
+cublasStatus_t multiply(Caller by, const Matrix& a, int64_t m, int64_t n, const T* alpha, const T* beta,
                         const T* x, int64_t incx, T* y, int64_t incy) {
   int64_t rows = a.is_transposed() ? n : m, columns = a.is_transposed() ? m : n;
-  return answered(handle, alpha && beta && incx && incy && a.is_valid(rows, columns), [&] {
+  return answered(by, alpha && beta && incx && incy && a.is_valid(rows, columns), [&] {
     if (!m || !n) return;
     Vector<T> into{y, rows, incy};
     at::Tensor old = scalar<T>(beta).equal(0) ? at::zeros({rows}, kTypeOf<T>) : into.values();
@@ -38,17 +38,17 @@ cublasStatus_t multiply(cublasHandle_t handle, const Matrix& a, int64_t m, int64
 }
 
 template <class T>
-cublasStatus_t add_product(cublasHandle_t handle, const Matrix& a, int64_t m, int64_t n, const T* alpha, const T* x,
+cublasStatus_t add_product(Caller by, const Matrix& a, int64_t m, int64_t n, const T* alpha, const T* x,
                            int64_t incx, const T* y, int64_t incy, bool is_conjugate) {
-  return answered(handle, alpha && incx && incy && a.is_valid(m, n), [&] {
+  return answered(by, alpha && incx && incy && a.is_valid(m, n), [&] {
     at::Tensor row = Vector<const T>{y, n, incy}.values();
     a.tensor(m, n).add_(at::outer(Vector<const T>{x, m, incx}.values(), is_conjugate ? row.conj() : row), scalar<T>(alpha));
   });
 }
 
 template <class T>
-cublasStatus_t inner(cublasHandle_t handle, const Vector<const T>& x, const Vector<const T>& y, T* result, bool is_conjugate) {
-  return answered(handle, result && x.n >= 0, [&] {
+cublasStatus_t inner(Caller by, const Vector<const T>& x, const Vector<const T>& y, T* result, bool is_conjugate) {
+  return answered(by, result && x.n >= 0, [&] {
     at::Tensor left = x.values();
     store(at::dot(is_conjugate ? left.conj().resolve_conj() : left, y.values()).view(1), result, kTypeOf<T>, 1, 1);
   });
@@ -57,49 +57,49 @@ cublasStatus_t inner(cublasHandle_t handle, const Vector<const T>& x, const Vect
 enum class Norm { kEuclidean, kSum };
 
 template <class T, class R>
-cublasStatus_t norm(cublasHandle_t handle, const Vector<const T>& x, R* result, Norm which) {
-  return answered(handle, result != nullptr, [&] {
-    if (x.n <= 0 || x.step <= 0) return void(*result = 0);
+cublasStatus_t norm(Caller by, const Vector<const T>& x, R* result, Norm which) {
+  return answered(by, result != nullptr, [&] {
+    if (x.n <= 0 || x.step <= 0) return void(*used(result, 1, true) = 0);
     at::Tensor values = x.values();
     at::Tensor found = which == Norm::kSum ? sizes_of(values).sum() : values.abs().to(c10::kDouble).norm();
-    *result = found.item().to<R>();
+    *used(result, 1, true) = found.item().to<R>();
   });
 }
 
 // The place of the largest or the smallest number, from one.
 template <class T>
-cublasStatus_t place(cublasHandle_t handle, const Vector<const T>& x, int* result, bool is_largest) {
-  return answered(handle, result != nullptr, [&] {
-    if (x.n <= 0 || x.step <= 0) return void(*result = 0);
+cublasStatus_t place(Caller by, const Vector<const T>& x, int* result, bool is_largest) {
+  return answered(by, result != nullptr, [&] {
+    if (x.n <= 0 || x.step <= 0) return void(*used(result, 1, true) = 0);
     at::Tensor sizes = sizes_of(x.values());
-    *result = 1 + int((is_largest ? sizes.argmax() : sizes.argmin()).item<int64_t>());
+    *used(result, 1, true) = 1 + int((is_largest ? sizes.argmax() : sizes.argmin()).item<int64_t>());
   });
 }
 
 template <class T>
-cublasStatus_t add(cublasHandle_t handle, const T* alpha, const Vector<const T>& x, const Vector<T>& y) {
-  return answered(handle, alpha, [&] {
+cublasStatus_t add(Caller by, const T* alpha, const Vector<const T>& x, const Vector<T>& y) {
+  return answered(by, alpha, [&] {
     if (x.n > 0) y.take(y.values().add(x.values(), scalar<T>(alpha)));
   });
 }
 
 template <class T>
-cublasStatus_t scale(cublasHandle_t handle, const T* alpha, const Vector<T>& x) {
-  return answered(handle, alpha, [&] {
+cublasStatus_t scale(Caller by, const T* alpha, const Vector<T>& x) {
+  return answered(by, alpha, [&] {
     if (x.n > 0 && x.step > 0) x.take(x.values().mul(scalar<T>(alpha)));
   });
 }
 
 template <class T>
-cublasStatus_t copy(cublasHandle_t handle, const Vector<const T>& x, const Vector<T>& y) {
-  return answered(handle, true, [&] {
+cublasStatus_t copy(Caller by, const Vector<const T>& x, const Vector<T>& y) {
+  return answered(by, true, [&] {
     if (x.n > 0) y.take(x.values());
   });
 }
 
 template <class T>
-cublasStatus_t swap(cublasHandle_t handle, const Vector<T>& x, const Vector<T>& y) {
-  return answered(handle, true, [&] {
+cublasStatus_t swap(Caller by, const Vector<T>& x, const Vector<T>& y) {
+  return answered(by, true, [&] {
     if (x.n <= 0) return;
     at::Tensor kept = x.values().clone();
     x.take(y.values());
@@ -133,7 +133,7 @@ namespace own = morph_cuda::blas;
 #define MORPH_GER(NAME, T, CONJUGATE)                                                                                 \
   cublasStatus_t NAME(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int incx, const T* y, int incy, \
                       T* a, int lda) {                                                                                 \
-    return own::add_product(handle, {a, kTypeOf<T>, lda}, m, n, alpha, x, incx, y, incy, CONJUGATE);                   \
+    return own::add_product(handle, own::written(a, kTypeOf<T>, lda), m, n, alpha, x, incx, y, incy, CONJUGATE);       \
   }
 #define MORPH_DOT(NAME, T, CONJUGATE)                                                                                 \
   cublasStatus_t NAME(cublasHandle_t handle, int n, const T* x, int incx, const T* y, int incy, T* result) {           \

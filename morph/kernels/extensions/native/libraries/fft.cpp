@@ -86,11 +86,12 @@ cufftResult made(cufftHandle* handle, F describe) {
   return result;
 }
 
-at::Tensor numbers(const void* data, c10::ScalarType type, Sizes n, int64_t last, const Layout& layout, int64_t packed, int64_t batch) {
+at::Tensor numbers(const void* data, c10::ScalarType type, Sizes n, int64_t last, const Layout& layout, int64_t packed,
+                   int64_t batch, bool writes) {
   Sizes strides = layout.strides(n, packed);
   n.back() = last;
   n.insert(n.begin(), batch);
-  return memory(data, type, n, strides);
+  return memory(data, type, n, strides, writes);
 }
 
 Sizes dimensions(const Plan& plan) {
@@ -109,7 +110,7 @@ at::Tensor transformed(const Plan& plan, const at::Tensor& in, bool to_real, int
 
 // From and to are the types in memory. Packed real numbers that are transformed in place have room for their results.
 cufftResult execute(cufftHandle handle, cufftType type, const void* in, c10::ScalarType from, void* out, c10::ScalarType to,
-                    int direction) {
+                    int direction, const char* name = __builtin_FUNCTION()) {
   Plan plan;
   cufftResult found = with(handle, [&](Plan& kept) { plan = kept; });
   if (found != CUFFT_SUCCESS) return found;
@@ -119,9 +120,11 @@ cufftResult execute(cufftHandle handle, cufftType type, const void* in, c10::Sca
   bool from_real = !c10::isComplexType(from), to_real = !c10::isComplexType(to);
   int64_t whole = plan.n.back(), half = from_real || to_real ? plan.half() : whole;
   int64_t real_packed = in == out ? 2 * plan.half() : whole;
-  return cufftResult(status_of(plan.stream, {CUFFT_ALLOC_FAILED, CUFFT_EXEC_FAILED}, [&] {
-    at::Tensor read = numbers(in, from, plan.n, from_real ? whole : half, plan.in, from_real ? real_packed : half, plan.batch);
-    at::Tensor write = numbers(out, to, plan.n, to_real ? whole : half, plan.out, to_real ? real_packed : half, plan.batch);
+  return cufftResult(status_of(name, plan.stream, {CUFFT_ALLOC_FAILED, CUFFT_EXEC_FAILED}, [&] {
+    at::Tensor read = numbers(in, from, plan.n, from_real ? whole : half, plan.in, from_real ? real_packed : half,
+                              plan.batch, false);
+    at::Tensor write = numbers(out, to, plan.n, to_real ? whole : half, plan.out, to_real ? real_packed : half,
+                               plan.batch, true);
     write.copy_(transformed(plan, read, to_real, direction));
   }));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../device.h"
+#include "../sanitizer/calls.h"
 #include "morph/blas.h"
 
 #include <ATen/core/Tensor.h>
@@ -20,13 +21,30 @@ template <> struct AsTorchs<cuDoubleComplex> { using type = c10::complex<double>
 template <class T> using Torchs = typename AsTorchs<T>::type;
 template <class T> constexpr c10::ScalarType kTypeOf = c10::CppTypeToScalarType<Torchs<T>>::value;
 
-template <class T>
-at::Scalar scalar(const void* value) {
-  return at::Scalar(*static_cast<const Torchs<T>*>(value));
+// Of a tensor of them: the bytes from its first number to its last one.
+inline size_t extent(const at::Tensor& numbers) {
+  int64_t last = 0;
+  for (int64_t i = 0; i < numbers.dim(); i++) last += (numbers.size(i) - 1) * numbers.stride(i);
+  return numbers.numel() ? size_t(last + 1) * numbers.element_size() : 0;
 }
 
-inline at::Tensor memory(const void* data, c10::ScalarType type, at::IntArrayRef sizes, at::IntArrayRef strides) {
-  return at::from_blob(const_cast<void*>(data), sizes, strides, at::TensorOptions(at::kCPU).dtype(type));
+// What a library reads or writes.
+inline at::Tensor memory(const void* data, c10::ScalarType type, at::IntArrayRef sizes, at::IntArrayRef strides,
+                         bool writes = false) {
+  at::Tensor numbers =
+      at::from_blob(const_cast<void*>(data), sizes, strides, at::TensorOptions(at::kCPU).dtype(type));
+  if (auto* call = sanitizer::Call::of_this_thread()) call->use(numbers, data, extent(numbers), writes);
+  return numbers;
+}
+template <class T>
+T* used(T* data, size_t n, bool writes) {
+  if (sanitizer::Call::of_this_thread()) memory(data, c10::kByte, {int64_t(n * sizeof(T))}, {1}, writes);
+  return data;
+}
+
+template <class T>
+at::Scalar scalar(const void* value) {
+  return at::Scalar(*used(static_cast<const Torchs<T>*>(value), 1, false));
 }
 
 // A library's work is no operator of the program's: no mode, no autocast and no autograd sees it.
@@ -48,23 +66,28 @@ struct Statuses {
   int memory, failed;  // out of memory, and any other error of torch's
 };
 
-// The status of a library's call: an error's text is said, since a number does not hold it.
+// The status of a library's call: an error's text is said, since a number does not hold it. What the sanitizer finds is
+// thrown, as from a launch.
 template <class F>
-int status_of(cudaStream_t stream, Statuses statuses, F work) {
+int status_of(const char* name, cudaStream_t stream, Statuses statuses, F work) {
+  sanitizer::Call call(name, stream);
   try {
     refuse_in_capture(stream);
     DeviceAccess access;
     Unseen unseen;
     work();
-    return 0;
   } catch (const c10::OutOfMemoryError&) {
     return statuses.memory;
   } catch (const c10::Error& error) {
+    if (call.is_refused()) throw;
     TORCH_WARN(error.what_without_backtrace());
+    return statuses.failed;
   } catch (const std::exception& error) {
     TORCH_WARN(error.what());
+    return statuses.failed;
   }
-  return statuses.failed;
+  call.end();
+  return 0;
 }
 
 }  // namespace morph_cuda

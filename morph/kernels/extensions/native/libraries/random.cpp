@@ -115,16 +115,19 @@ curandStatus_t create(curandGenerator_t* generator, curandRngType_t type) {
 
 // The numbers do not depend on how many are asked for at a time, where each takes the same number of draws.
 template <class T, class F>
-curandStatus_t fill(curandGenerator_t generator, T* out, size_t n, F draw) {
+curandStatus_t fill(curandGenerator_t generator, T* out, size_t n, F draw, const char* name = __builtin_FUNCTION()) {
   if (!generator) return CURAND_STATUS_NOT_INITIALIZED;
-  return curandStatus_t(status_of(generator->stream, {CURAND_STATUS_ALLOCATION_FAILED, CURAND_STATUS_LAUNCH_FAILURE}, [&] {
+  Statuses statuses{CURAND_STATUS_ALLOCATION_FAILED, CURAND_STATUS_LAUNCH_FAILURE};
+  return curandStatus_t(status_of(name, generator->stream, statuses, [&] {
+    used(out, n, true);
     for (size_t i = 0; i < n; i++) out[i] = draw(&generator->state);
   }));
 }
 
 template <class T, class F>
-curandStatus_t fill_pairs(curandGenerator_t generator, T* out, size_t n, F draw) {
-  return n % 2 ? CURAND_STATUS_LENGTH_NOT_MULTIPLE : fill(generator, out, n, draw);
+curandStatus_t fill_pairs(curandGenerator_t generator, T* out, size_t n, F draw,
+                          const char* name = __builtin_FUNCTION()) {
+  return n % 2 ? CURAND_STATUS_LENGTH_NOT_MULTIPLE : fill(generator, out, n, draw, name);
 }
 
 }  // namespace
