@@ -119,7 +119,7 @@ void Arena::free_kept(size_t most) {
 std::string Arena::line_of_free(const void* block) {
   std::lock_guard lock(lock_);
   for (const Kept& each : kept_)
-    if (each.block->start == block) return text_of(each.line);
+    if (each.block->start == block && each.line.code) return text_of(each.line);
   return "";
 }
 

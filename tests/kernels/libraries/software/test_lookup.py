@@ -129,7 +129,7 @@ def test_readings():
 def test_what_is_not_known_is_refused_with_the_reason():
     library = nvml()
     assert library.nvmlDeviceGetBAR1MemoryInfo(device(library), None) == 3
-    assert library.nvmlErrorString(3).startswith(b"Not Supported: nvmlDeviceGetBAR1MemoryInfo of ")
+    assert library.nvmlErrorString(3).startswith(b"Not Supported: nvmlDeviceGetBAR1MemoryInfo: ")
     assert library.nvmlDeviceGetPowerUsage(device(library), byref(c_uint())) in (0, 3)
     assert library.nvmlErrorString(0) == b"Success"
 
