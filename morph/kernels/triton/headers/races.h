@@ -57,10 +57,15 @@ class Races {
   static constexpr size_t kMostPages = 8192;
 
   Cell& cell(uintptr_t word) {
-    if (pages_.size() > kMostPages) pages_.clear();
-    std::unique_ptr<Page>& page = pages_[word / 1024];
-    if (!page) page.reset(new Page());
-    return (*page)[word % 1024];
+    uintptr_t number = word / 1024;
+    auto& [known, found] = recent_[number % recent_.size()];
+    if (!found || known != number) {
+      if (pages_.size() > kMostPages) pages_.clear(), recent_ = {};
+      std::unique_ptr<Page>& page = pages_[number];
+      if (!page) page.reset(new Page());
+      known = number, found = page.get();
+    }
+    return (*found)[word % 1024];
   }
 
   static bool conflict(const Access& before, const Access& now, unsigned known) {
@@ -86,4 +91,5 @@ class Races {
   unsigned now_ = 1;
   std::unordered_map<uintptr_t, unsigned> released_;
   std::unordered_map<uintptr_t, std::unique_ptr<Page>> pages_;
+  std::array<std::pair<uintptr_t, Page*>, 256> recent_{};
 };
