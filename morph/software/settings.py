@@ -21,7 +21,7 @@ ROUND = 2 << 20  # the allocator's pages
 ALL = "all"
 OF_DEVICE = "1"  # the value of MORPH_FIT that names no card
 PADDING = 512  # bytes after an allocation that the sanitizer keeps empty: as much as sizes are rounded to
-KEPT = 256 << 20  # bytes of freed memory that it keeps of a device, and at most an eighth of its memory
+KEPT = 8 << 20  # bytes of freed memory that it keeps of a device, and 32 times as much of up to 16 blocks
 SANITIZERS = MEMORY, INIT, RACE, SYNC, HOST, LEAK = "memory", "init", "race", "sync", "host", "leak"
 IN_TRITON = {MEMORY, INIT, RACE}  # looked for in its kernels' code
 CPP, TRITON = LANGUAGES = "cpp", "triton"  # what inductor generates

@@ -164,7 +164,7 @@ def _sanitize(wanted: set[str]) -> None:
     if wanted & {settings.MEMORY, settings.INIT, settings.HOST, settings.LEAK}:
         sanitizing.remember_allocations()
     if settings.MEMORY in wanted:
-        sanitizing.keep_freed_memory(min(settings.KEPT, started().memory // 8))
+        sanitizing.keep_freed_memory(settings.KEPT)
     if settings.INIT in wanted:
         sanitizing.mark_unwritten_memory()
     if settings.HOST in wanted:

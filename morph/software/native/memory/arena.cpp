@@ -19,6 +19,8 @@ constexpr size_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
 // The sizes of c10's CUDA allocator, which the vendors' allocators copied.
 constexpr size_t kRound = 512, kSmall = MiB, kLarge = 10 * MiB;
 constexpr size_t kSmallSegment = 2 * MiB, kMiddleSegment = 20 * MiB, kLargeRound = 2 * MiB;
+// A step of a small program stays in the processor's cache so.
+constexpr size_t kKeptBlocks = 16, kKeptIfFew = 32;
 
 size_t rounded(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
@@ -101,7 +103,8 @@ void Arena::keep(Block* block, Line line) {
   block->kept = true;
   kept_.push_back({block, line});
   kept_bytes_ += block->size;
-  free_kept(most_kept);
+  bool are_many = kept_.size() > kKeptBlocks;
+  free_kept(are_many ? most_kept : most_kept * kKeptIfFew);
 }
 
 void Arena::free_kept(size_t most) {

@@ -63,7 +63,8 @@ void forget_memory_history();
 Context context_of(const void* block);          // of a block's allocation, or null
 Context context_of_segment(const void* start);  // of a segment's
 
-// Memory that is given back from now on is given out again when more than so many bytes of a device came after it.
+// Memory that is given back from now on is given out again when more than so many bytes of a device came after it, or
+// 32 times as many in a few blocks.
 void keep_freed(size_t bytes);
 std::string line_of_free(const void* block);  // of a block that is kept, else empty
 

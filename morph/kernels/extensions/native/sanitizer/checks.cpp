@@ -137,7 +137,7 @@ const Variable* Checks::left_behind(const Use& use) const {
 }
 
 void Checks::check_memory(const Use& use) {
-  if (use.address % use.alignment)
+  if (use.address & (use.alignment - 1))
     block_.fail_access(cudaErrorMisalignedAddress, access_text(use, c10::str("at ", (void*)use.address)), use.site,
                        "memory");
   if (is_over_dynamic(use))
