@@ -18,6 +18,7 @@ def test_a_screen_is_what_is_recorded(name: str, tmp_path: pathlib.Path) -> None
     assert screens.steady(shown) == screens.steady(screens.recorded(name))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["build", "build-120"])
 def test_a_build_on_a_terminal(name: str, tmp_path: pathlib.Path) -> None:
     shown = screens.built(tmp_path, screens.width(name))

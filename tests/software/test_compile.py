@@ -34,6 +34,7 @@ def compiled(function, **options):
     return torch.compile(function, fullgraph=True, **options)
 
 
+@pytest.mark.long
 def test_a_module_trains_as_one_that_runs():
     torch.manual_seed(0)
     model = nn.Sequential(

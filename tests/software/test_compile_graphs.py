@@ -84,6 +84,7 @@ noted.calls = 0
 noted.register_fake(lambda tensor, total: torch.empty_like(tensor))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: str(*way.values()))
 def test_what_is_computed(way):
     torch.manual_seed(0)

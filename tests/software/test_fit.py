@@ -184,6 +184,7 @@ def test_two_devices(tmp_path):
     }
 
 
+@pytest.mark.long
 def test_child_processes_are_in_the_report_of_the_first(tmp_path):
     torchrun = "-m", "torch.distributed.run", "--nproc-per-node", "2", "train.py"
     done = run(tmp_path, TWO_PROCESSES, "--backend", "cpu", "--fit=t4", "--json", "-", *torchrun)

@@ -72,6 +72,7 @@ def test_each_kind_has_a_line(tmp_path):
     assert len({row["process"] for row in found}) == 1
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("native_parts")
 def test_those_of_tests(tmp_path):
     (tmp_path / "test_it.py").write_text(TESTS)
@@ -83,6 +84,7 @@ def test_those_of_tests(tmp_path):
     assert (row["check"], row["lines"]) == ("leak", ["test_it.py:5"])
 
 
+@pytest.mark.long
 def test_on_the_standard_output(tmp_path, native_parts):
     program = "import torch; x = torch.ones(9, device='cuda')"
     done = run(tmp_path, "morph", "-q", "--backend", "cpu", "--sanitize=leak", "--json", "-", "-c", program)
@@ -99,6 +101,7 @@ def test_a_file_needs_what_it_is_for(tmp_path):
         assert "--json needs one of --rehearse, --fit and --sanitize" in done.stderr
 
 
+@pytest.mark.long
 def test_a_program_that_changes_its_folder(tmp_path, native_parts):
     (tmp_path / "other").mkdir()
     program = "import os, torch; x = torch.ones(9, device='cuda'); os.chdir('other')"

@@ -86,6 +86,7 @@ def test_both_pieces_of_work_are_named(found):
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("native_parts")
 def test_nothing_is_found_without_it(tmp_path):
     said = outcomes("copies", tmp_path)

@@ -100,12 +100,14 @@ def test_nothing_is_said_of_a_right_kernel(found, kind):
     assert {name: found[kind, f"right_{name}"] for name in names} == dict.fromkeys(names, "")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("native_parts")
 def test_only_what_is_asked_for_is_checked(tmp_path):
     names = ["wrong_no_barrier", "right_no_barrier"]
     assert outcomes("races", 256, names, tmp_path, "--sanitize=memory") == dict.fromkeys(names, "")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("native_parts")
 def test_an_address_where_nothing_is_ends_the_launch_without_the_sanitizer_too(tmp_path):
     fine = ["wrong_no_guard", "right_no_guard", "deep_recursion"]
@@ -117,6 +119,7 @@ def test_an_address_where_nothing_is_ends_the_launch_without_the_sanitizer_too(t
     assert [found[name] for name in fine] == ["", "", ""]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("native_parts")
 def test_kernels_that_were_built_without_it_are_named(tmp_path):
     outcomes("races", 256, ["right_no_barrier"], tmp_path)
@@ -189,6 +192,7 @@ def test_what_cannot_be_checked_is_refused(options, problem, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("native_parts")
 @pytest.mark.parametrize("fault", ["os.kill(os.getpid(), 11)", "ctypes.string_at(8)"])
 def test_a_fault_of_the_host_ends_the_process_as_ever(tmp_path, fault):
@@ -251,6 +255,7 @@ for name in ("one", "two"):
 """
 
 
+@pytest.mark.long
 def test_libraries_with_the_same_function_have_their_own_shared_memory(tmp_path, native_parts):
     (tmp_path / "twice.cu").write_text(TWICE)
     assert run(tmp_path, "--sanitize", "-c", BOTH).stdout == " [496, 497, 498, 499]\n" * 2

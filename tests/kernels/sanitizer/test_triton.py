@@ -53,6 +53,7 @@ def test_nothing_is_said_of_a_right_kernel(found):
     assert {name: text for (twin, name), text in found.items() if twin == "right"} == dict.fromkeys(NAMES, "")
 
 
+@pytest.mark.long
 def test_what_is_not_asked_for_is_not_checked(tmp_path, native_parts):
     texts = outcomes(tmp_path, "--sanitize=leak")
     assert len(texts) == 2 * len(NAMES)

@@ -66,6 +66,7 @@ print(driver.cuDriverGetVersion(ctypes.byref(release)), release.value > 0)
     assert platform.run(program).stdout == "0 True\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", ["import triton", "import torch._dynamo"])
 def test_a_compiled_function_launches_a_kernel_that_reads_a_global(
     platform: Platform, kernel: pathlib.Path, first: str

@@ -13,7 +13,7 @@ from tests.platforms import REPOSITORY
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 ECC = "CUDA error: uncorrectable ECC error encountered"
 
-pytestmark = pytest.mark.usefixtures("native_parts")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("native_parts")]
 
 
 def run(faults: str, *words: object, status: int | None = 0) -> subprocess.CompletedProcess[str]:

@@ -60,5 +60,6 @@ def test_a_system_call_refuses_the_address(native_parts):
     assert "OSError: [Errno 14] Bad address" in done.stderr
 
 
+@pytest.mark.long
 def test_nothing_is_found_without_it(native_parts):
     assert run("-c", PROGRAM, *WRONG).stdout.split() == WRONG

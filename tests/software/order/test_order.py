@@ -74,6 +74,7 @@ def test_the_report_names_both_lines_and_the_way_out(found):
     )
 
 
+@pytest.mark.long
 def test_nothing_is_found_without_it(native_parts):
     names = [f"wrong_{name}" for name in NAMES]
     assert run("-c", PROGRAM, *names).stdout.split() == names

@@ -37,5 +37,6 @@ def test_the_report_names_the_operator_and_the_memory(found):
     assert found["wrong_parameter"].replace("linear", "addmm").replace(" mm ", " addmm ") == told
 
 
+@pytest.mark.long
 def test_nothing_is_found_without_it(native_parts):
     assert run("-c", OWN, *WRONG).stdout.split() == WRONG

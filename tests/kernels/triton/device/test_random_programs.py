@@ -34,6 +34,7 @@ def stacked(arrays):
     return torch.from_numpy(np.stack(arrays)).cuda()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", seeds(3))
 def test_random_control(seed, tmp_path):
     numbers = range(seed * CASES, (seed + 1) * CASES)
