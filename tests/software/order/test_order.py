@@ -1,6 +1,7 @@
 """Missing waits: ``--sanitize=sync`` finds each one, and says nothing of a right twin."""
 
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -11,18 +12,17 @@ from tests.platforms import REPOSITORY
 
 PROGRAM = """
 import sys, torch
-from tests.software.order import programs
+from tests.software.order import calls, programs
 for name in sys.argv[1:]:
     torch.cuda.synchronize()
     try:
-        getattr(programs, name)()
+        (getattr(programs, name, None) or getattr(calls, name))()
         print(name)
     except RuntimeError as error:
         print(name, str(error).replace("\\n", "|"))
 """
-NAMES = re.findall(
-    r"^def wrong_(\w+)", (REPOSITORY / "tests/software/order/programs.py").read_text(), re.MULTILINE
-)
+SOURCES = [(pathlib.Path(__file__).parent / name).read_text() for name in ("programs.py", "calls.py")]
+NAMES = re.findall(r"^def wrong_(\w+)", "\n".join(SOURCES), re.MULTILINE)
 STREAMS = "CUDA error: a stream does not wait for another (found by MORPH_SANITIZE=sync)"
 HOST = "CUDA error: the host does not wait for a copy (found by MORPH_SANITIZE=sync)"
 COPIES = {
@@ -54,7 +54,9 @@ def found(native_parts):
 def test_a_missing_wait_is_found(found, name):
     text = found[f"wrong_{name}"]
     assert text.startswith(HOST if name in COPIES else STREAMS)
-    assert re.search(r"\|  programs\.py:\d+: \w+ on (the default stream|stream [\w ]*\d+) of cuda:\d ", text)
+    assert re.search(
+        r"\|  (programs|calls)\.py:\d+: \w+ on (the default stream|stream [\w ]*\d+) of cuda:\d ", text
+    )
 
 
 def test_nothing_is_said_of_the_right_twins(found):
