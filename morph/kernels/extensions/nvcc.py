@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from morph.base import private
+from morph.base import private, variables
 from morph.base.errors import MorphError
 from morph.kernels.extensions import assembly, zones
 from morph.kernels.extensions import options as nvcc_options
@@ -23,10 +23,12 @@ from morph.kernels.extensions.translation import translate
 
 INCLUDE = pathlib.Path(__file__).parent / "include"
 _PREPROCESSOR = (
-    *("-D__CUDACC__", "-D__NVCC__", "-D__CUDA_ARCH__=800", "-D__CUDACC_EXTENDED_LAMBDA__"),
+    *("-D__CUDACC__", "-D__NVCC__", "-D__CUDACC_EXTENDED_LAMBDA__"),
     *("-include", "cuda_runtime.h"),
 )
 _ASSEMBLY = ("-include", "morph/lanes.h")
+# without a profile; the oldest that the translation takes for one, and the newest whose instructions it knows
+_CAPABILITY, _OLDEST, _NEWEST = 80, 70, 89
 # reinterpreted vectors are everywhere in kernels; nvcc takes some C++ that g++ only takes so
 _COMPILER = (
     *("-fno-strict-aliasing", "-fpermissive", "-w", "-fPIC", "-ftls-model=global-dynamic"),
@@ -140,10 +142,28 @@ def _preprocess(
 ) -> tuple[int, str]:
     """Return the preprocessor's exit status, and its output."""
     standard = [word for word in options.compiler if word.startswith("-f") or word.startswith("-m")]
-    words = [*_includes(), *_PREPROCESSOR, *more, *options.preprocessor, *standard]
+    words = [*_includes(), *_PREPROCESSOR, f"-D__CUDA_ARCH__={architecture(options)}", *more]
+    words += [*options.preprocessor, *standard]
     words += _dependencies(options, target)
     status = _call([*_compiler(), "-E", *words, "-x", "c++", source, "-o", str(scratch)])
     return status, "" if status else scratch.read_text(errors="surrogateescape")
+
+
+def architecture(options: Options) -> int:
+    """Return ``__CUDA_ARCH__``: of the newest code that is asked for and that the card would run.
+
+    Raises:
+        MorphError: If ``MORPH_DEVICE_PROFILE`` names no card.
+    """
+    profile = os.environ.get(variables.DEVICE_PROFILE)
+    most = min(_capability(profile), _NEWEST) if profile else _CAPABILITY
+    return 10 * max((each for each in options.architectures if _OLDEST <= each <= most), default=most)
+
+
+def _capability(profile: str) -> int:
+    from morph.software import cards  # 60 ms, which most builds need not take
+
+    return cards.load(profile, variables.DEVICE_PROFILE).capability
 
 
 def _includes() -> list[str]:

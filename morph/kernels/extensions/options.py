@@ -30,8 +30,8 @@ _LONG = {
 _FORWARDED = ("-Xcompiler", "--compiler-options", "-Xlinker", "--linker-options")
 # of NVIDIA's machine code, its parser's warnings, and how nvcc runs: each has a value
 _IGNORED_WITH_VALUE = (
-    *("-gencode", "--generate-code", "-arch", "--gpu-architecture", "-code", "--gpu-code", "-maxrregcount"),
-    *("--maxrregcount", "-Xptxas", "--ptxas-options", "-Xcudafe", "-Xnvlink", "-Xfatbin", "-Xarchive"),
+    *("-code", "--gpu-code", "-maxrregcount", "--maxrregcount"),
+    *("-Xptxas", "--ptxas-options", "-Xcudafe", "-Xnvlink", "-Xfatbin", "-Xarchive"),
     *("--threads", "-t", "-ccbin", "--compiler-bindir", "-diag-suppress", "--diag-suppress", "-diag-error"),
     *("--diag-error", "-diag-warn", "--diag-warn", "-Werror", "--Werror", "-cudart", "--cudart", "--fmad"),
     *("-fmad", "--ftz", "-ftz", "--prec-div", "-prec-div", "--prec-sqrt", "-prec-sqrt", "-rdc"),
@@ -44,6 +44,7 @@ _IGNORED_WITH_VALUE = (
     ),
     *("--options-file-compression", "--default-stream", "-default-stream", "--objdir-as-tempdir"),
 )
+_ARCHITECTURES = ("-gencode", "--generate-code", "-arch", "--gpu-architecture")
 _IGNORED = re.compile(
     r"--?(?:use_fast_math|expt-.*|extended-lambda|device-debug|G|extra-device-vectorization"
     r"|keep|compress-mode.*|dlto|dlink-time-opt|restrict|resource-usage|res-usage|Wno-deprecated-gpu-targets|w"
@@ -74,6 +75,7 @@ class Options:
         compiler: Options for the compiler.
         linker: Objects, libraries and options for the linker.
         cuda: Whether every source is CUDA's, whatever its name.
+        architectures: The compute capabilities that are compiled for, 80 for 8.0.
     """
 
     sources: list[str] = dataclasses.field(default_factory=list)
@@ -84,6 +86,7 @@ class Options:
     compiler: list[str] = dataclasses.field(default_factory=list)
     linker: list[str] = dataclasses.field(default_factory=list)
     cuda: bool = False
+    architectures: list[int] = dataclasses.field(default_factory=list)
 
 
 def parse(words: Sequence[str]) -> Options:
@@ -113,6 +116,9 @@ def _take(word: str, rest: Iterator[str], options: Options) -> None:
         )
     if word in _FORWARDED or name in _FORWARDED:
         _forward(word, inside or _value(word, rest), options)
+    elif name in _ARCHITECTURES:
+        found = re.findall(r"(?:sm|compute)_(\d+)", inside or _value(word, rest))
+        options.architectures += map(int, found)
     elif word in _IGNORED_WITH_VALUE:
         _value(word, rest)
     elif name in _IGNORED_WITH_VALUE or _IGNORED.fullmatch(word):

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from morph.kernels.extensions import toolkit
+from morph.kernels.extensions.nvcc import architecture
 from morph.kernels.extensions.options import OptionError, parse
 from morph.software.settings import TOOLKIT
 
@@ -97,6 +98,36 @@ def test_assembly_of_the_host_is_left_to_the_hosts_compiler(nvcc, tmp_path):
 def test_thrusts_complex_numbers_bring_the_limits_of_floats(nvcc, tmp_path):
     source = "#include <thrust/complex.h>\nstatic_assert(FLT_MIN > 0 && DBL_MAX > 1);\n"
     assert compile_source(nvcc, tmp_path, source) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("profile", "options", "expected"),
+    [
+        ("", [], 800),
+        ("", ["-gencode=arch=compute_70,code=sm_70", "-gencode=arch=compute_90a,code=sm_90a"], 700),
+        ("", ["--generate-code", "arch=compute_90a,code=sm_90a"], 800),
+        ("", ["-arch=sm_52"], 800),
+        ("t4", ["-gencode", "arch=compute_75,code=sm_75", "-gencode", "arch=compute_80,code=sm_80"], 750),
+        ("v100", [], 700),
+        ("l4", ["--gpu-architecture=sm_89"], 890),
+        ("h100", ["-arch", "sm_86"], 860),
+    ],
+)
+def test_the_architecture_is_the_newest_that_the_card_runs(monkeypatch, profile, options, expected):
+    monkeypatch.setenv("MORPH_DEVICE_PROFILE", profile)
+    assert architecture(parse(options)) == expected
+
+
+def test_a_source_knows_the_architecture(nvcc, tmp_path, monkeypatch):
+    monkeypatch.setenv("MORPH_DEVICE_PROFILE", "t4")
+    assert compile_source(nvcc, tmp_path, "static_assert(__CUDA_ARCH__ == 750);") == (0, "")
+
+
+def test_the_architecture_of_an_unknown_card_is_an_error(nvcc, tmp_path, monkeypatch):
+    monkeypatch.setenv("MORPH_DEVICE_PROFILE", "t5")
+    status, said = compile_source(nvcc, tmp_path, "")
+    assert status == 1
+    assert said.startswith("MORPH_DEVICE_PROFILE: there is no profile 't5'")
 
 
 def test_an_error_of_the_user_keeps_its_line(nvcc, tmp_path):
