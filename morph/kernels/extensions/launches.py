@@ -12,7 +12,7 @@ _END = re.compile(r">\s*>\s*>\s*(?=\()")
 _CALLED = re.compile(r"(?<!\w)(\w+)\s*\(")
 _NO_KERNELS = ("__launch_bounds__", "__attribute__", "__cluster_dims__", "alignas")
 _ADDRESS = r"\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)\s*&?\s*(?=(?P<name>\w+)\s*[<,;)}\]])"
-_LINE = re.compile(r"\n(?:#[^\n]*\n)*")
+LINE = re.compile(r"\n(?:#[^\n]*\n)*")
 _NULL = {"0", "NULL", "__null"}
 
 
@@ -51,18 +51,18 @@ def _translate(source: Source, edits: Edits, start: int, end: int) -> None:
         raise source.error(start, "a launch <<<...>>> that does not end")
     first = _start_of_kernel(source.code, start)
     kernel, how = source.text[first:start].strip(), source.text[end : closing.start()]
-    arguments = list(_split(source, closing.end()))
+    arguments = list(arguments_of(source, closing.end()))
     body = f"[&](auto&&... morph_given) {{ {kernel}(morph_given...); }}"
     comma = ", " if any(source.code[slice(*each)].strip() for each in arguments) else ""
     head = f"::morph_cuda::launch(::morph_cuda::Configuration({how}), {body}{comma}"
     # a macro in its arguments makes the preprocessor begin a line anew
-    edits.replace(first, closing.end() + 1, _LINE.sub(" ", head))
+    edits.replace(first, closing.end() + 1, LINE.sub(" ", head))
     for argument in arguments:
         if source.code[slice(*argument)].strip() in _NULL:
             edits.replace(*argument, "::morph_cuda::Zero{}")
 
 
-def _split(source: Source, opening: int) -> Iterator[tuple[int, int]]:
+def arguments_of(source: Source, opening: int) -> Iterator[tuple[int, int]]:
     """Yield where each argument between a bracket and its end starts and ends."""
     depth, start = 0, opening + 1
     for match in re.compile(r"[()\[\]{},]").finditer(source.code, opening):

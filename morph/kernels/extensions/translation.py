@@ -58,7 +58,7 @@ def translate(text: str, *, is_checked: bool = False) -> str:
     assembly.translate(source, edits)
     launches.translate(source, edits)
     casts.translate(source, edits)
-    _leave_out_bounds(source, edits)
+    _check_bounds(source, edits)
     result = outside_literals(edits.result(), functools.partial(_in_source, is_checked))
     headers = [outside_literals(header, _in_header) for header in source.headers]
     return re.sub(rf"{LEFT_OUT} (\d+)\n", lambda match: headers[int(match[1])], result)
@@ -125,9 +125,22 @@ def _word_before_parentheses(head: str) -> str:
     return ""
 
 
-def _leave_out_bounds(source: Source, edits: Edits) -> None:
+def _check_bounds(source: Source, edits: Edits) -> None:
+    """Have each kernel compare its block with its ``__launch_bounds__``, as a launch does on a card."""
     for match in source.find(r"__launch_bounds__\s*(?=\()"):
-        edits.replace(match.start(), source.close(match.end()) + 1, "")
+        end = source.close(match.end()) + 1
+        edits.replace(match.start(), end, "")
+        body = _body(source, end)
+        if body is not None:
+            most = source.text[slice(*next(launches.arguments_of(source, match.end())))]
+            edits.replace(body, body, f" ::morph_cuda::bound_threads({launches.LINE.sub(' ', most)}); ")
+
+
+def _body(source: Source, place: int) -> int | None:
+    """Return where the body of the function that is declared at a place begins; None if it has none here."""
+    while (found := re.compile(r"[({;]").search(source.code, place)) and found[0] == "(":
+        place = source.close(found.start()) + 1
+    return found.end() if found and found[0] == "{" else None
 
 
 def _find_dynamic_memory(source: Source, edits: Edits) -> None:

@@ -88,6 +88,14 @@ void fail(const char* what, const char* file, unsigned line, const char* functio
   block.fail(std::make_exception_ptr(c10::AcceleratorError(here, kAssert, c10::str("CUDA error: ", what, " at ", where))));
 }
 
+// As the driver refuses such a launch: with CUDA_ERROR_INVALID_VALUE (TensorComprehensions' pull request 526).
+void exceed_bounds(long most, const char* kernel) {
+  const morph_index& size = place.block_size;
+  std::string text = c10::str("CUDA error: invalid argument (", kernel, " was launched with ", uint64_t(size.x) * size.y * size.z,
+                              " threads in a block; its __launch_bounds__ allow ", most, ")");
+  Block::of_this_thread().fail(std::make_exception_ptr(c10::Error({__func__, __FILE__, __LINE__}, text)));
+}
+
 }  // namespace morph_cuda
 
 // What the translation of CUDA sources has in the place of the C library's, which would end the process.

@@ -52,6 +52,16 @@ def test_too_large_a_block_is_an_error_of_the_launch():
         torch.ops.morph_corpus.check_limit(torch.zeros(1, device="cuda"), 2048, 4096)
 
 
+def test_more_threads_than_the_launch_bounds_are_an_error_of_the_launch():
+    library("tensors")
+    x = torch.zeros(1, device="cuda")
+    torch.ops.morph_corpus.check_limit(x, 128, 128)
+    expected = r"CUDA error: invalid argument \(limited was launched with 129 threads .* allow 128\)"
+    with pytest.raises(RuntimeError, match=expected):
+        torch.ops.morph_corpus.check_limit(x, 129, 129)
+    torch.ops.morph_corpus.check_limit(x, 128, 128)
+
+
 def test_a_product_by_torchs_handle():
     library("tensors")
     a, b = cuda(5, 7), cuda(7, 3)

@@ -49,6 +49,13 @@ int lane();
 void let_others_on();                    // at the end of a loop's body that has a barrier: no thread runs ahead
 void* dynamic_shared();
 [[noreturn]] void fail(const char* what, const char* file, unsigned line, const char* function);
+[[noreturn]] void exceed_bounds(long most, const char* kernel);
+
+// What a kernel with `__launch_bounds__` begins with.
+inline void bound_threads(long most, const char* kernel = __builtin_FUNCTION()) {
+  const morph_index& size = place.block_size;
+  if (long(size.x) * size.y * size.z > most) exceed_bounds(most, kernel);
+}
 
 inline int thread_rank() {
   const Place& p = place;

@@ -39,7 +39,7 @@ at::Tensor sum_of_rows(const at::Tensor& in) {
 }
 
 __global__ void fill(int64_t* out, int64_t value) { out[threadIdx.x] = value; }
-__global__ void limited(int limit) { CUDA_KERNEL_ASSERT(int(threadIdx.x) < limit); }
+__global__ __launch_bounds__(2 * 64, 1) void limited(int limit) { CUDA_KERNEL_ASSERT(int(threadIdx.x) < limit); }
 
 // The device and the stream that the caller chose.
 at::Tensor place(const at::Tensor& like) {
