@@ -45,6 +45,7 @@ _SANITIZED = (
         "--param=tsan-instrument-func-entry-exit=0",
     ),
     *("-g1", "-fno-optimize-sibling-calls"),  # who calls tells the line, and the library
+    "-fno-tree-loop-distribute-patterns",  # a loop that becomes a memcpy is not seen
 )
 _CHECKED = "-DMORPH_CUDA_CHECKED"
 

@@ -233,7 +233,7 @@ void Block::wait_for_copies(size_t groups_left) {
 void Block::make_copies(Fibre& fibre, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const Copy& each = fibre.copies[i];
-    if (sanitizer::active) sanitizer::active->copy(each.to, each.from, each.size, each.size - each.zeros, each.site);
+    if (sanitizer::active) of_this_thread().checks_->copy(each.to, each.from, each.size, each.size - each.zeros, each.site);
     std::memcpy(each.to, each.from, each.size - each.zeros);
     std::memset(static_cast<char*>(each.to) + each.size - each.zeros, 0, each.zeros);
   }

@@ -155,7 +155,7 @@ void give_back_pinned(void* pointer) {
 }
 
 void* pause_checks() { return std::exchange(sanitizer::active, nullptr); }
-void resume_checks(void* paused) { sanitizer::active = static_cast<sanitizer::Checks*>(paused); }
+void resume_checks(void* paused) { sanitizer::active = static_cast<sanitizer::Watcher*>(paused); }
 
 std::string lines_of(const void* allocation) {
   Gil gil;

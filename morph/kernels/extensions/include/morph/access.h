@@ -2,7 +2,10 @@
 // thrust's algorithms do, may use it.
 #pragma once
 
+#include <driver_types.h>
+
 #include <cstddef>
+#include <exception>
 #include <memory>
 
 namespace morph_cuda {
@@ -15,6 +18,10 @@ void* take_pinned(size_t bytes);
 void give_back_pinned(void* pointer);
 void* pause_checks();  // of the accesses of this thread of the host
 void resume_checks(void* paused);
+// What thrust and CUB use of device memory, and the stream that they run on; the end throws what was found.
+void* begin_algorithm(const char* name, cudaStream_t stream, bool blocks);
+void use_in_algorithm(const void* start, size_t bytes, bool writes);
+void end_algorithm(void* begun, bool is_unwinding);
 
 class DeviceAccess {
  public:
@@ -26,7 +33,18 @@ class DeviceAccess {
 
 #ifdef MORPH_CUDA_CHECKED  // the source is compiled for checks
 
-using AlgorithmsAccess = DeviceAccess;
+class AlgorithmsAccess {
+ public:
+  explicit AlgorithmsAccess(const char* name, cudaStream_t stream = nullptr, bool blocks = false)
+      : begun_(begin_algorithm(name, stream, blocks)) {}
+  ~AlgorithmsAccess() noexcept(false) { end_algorithm(begun_, std::uncaught_exceptions() > before_); }
+  void use(const void* start, size_t bytes, bool writes) { use_in_algorithm(start, bytes, writes); }
+
+ private:
+  DeviceAccess access_;
+  const int before_ = std::uncaught_exceptions();
+  void* const begun_;
+};
 
 class Unchecked {
  public:
@@ -56,9 +74,12 @@ struct VectorsMemory {
 #else
 
 struct AlgorithmsAccess {
-  AlgorithmsAccess() {}
+  explicit AlgorithmsAccess(const char*, cudaStream_t = nullptr, bool = false) {}
+  void use(const void*, size_t, bool) {}
 };
-using Unchecked = AlgorithmsAccess;
+struct Unchecked {
+  Unchecked() {}
+};
 
 template <class T>
 T* element(T* pointer) { return pointer; }

@@ -66,18 +66,26 @@ void sort(const K* keys, K* sorted_keys, const V* values, V* sorted_values, size
   std::copy(k.begin(), k.end(), sorted_keys);
 }
 
+template <bool DESCENDING, class K, class V>
+void sort_on_device(morph_cuda::AlgorithmsAccess& access, const K* keys, K* sorted_keys, const V* values, V* sorted_values, size_t n,
+                    int first, int last) {
+  access.use(keys, n * sizeof(K), false), access.use(sorted_keys, n * sizeof(K), true);
+  if (values) access.use(values, n * sizeof(V), false), access.use(sorted_values, n * sizeof(V), true);
+  sort<DESCENDING>(keys, sorted_keys, values, sorted_values, n, first, last);
+}
+
 }  // namespace detail
 
 struct DeviceScan {
   template <class I, class O, class F, class N>
-  static cudaError_t InclusiveScan(void* storage, size_t& bytes, I in, O out, F f, N n, cudaStream_t = nullptr, bool = false) {
-    morph_cuda::AlgorithmsAccess access;
+  static cudaError_t InclusiveScan(void* storage, size_t& bytes, I in, O out, F f, N n, cudaStream_t stream = nullptr, bool = false) {
+    morph_cuda::AlgorithmsAccess access("cub::DeviceScan::InclusiveScan", stream);
     if (!detail::asks_for_size(storage, bytes)) std::partial_sum(in, in + n, out, f);
     return cudaSuccess;
   }
   template <class I, class O, class F, class T, class N>
-  static cudaError_t ExclusiveScan(void* storage, size_t& bytes, I in, O out, F f, T first, N n, cudaStream_t = nullptr, bool = false) {
-    morph_cuda::AlgorithmsAccess access;
+  static cudaError_t ExclusiveScan(void* storage, size_t& bytes, I in, O out, F f, T first, N n, cudaStream_t stream = nullptr, bool = false) {
+    morph_cuda::AlgorithmsAccess access("cub::DeviceScan::ExclusiveScan", stream);
     if (detail::asks_for_size(storage, bytes)) return cudaSuccess;
     T running = first;
     for (N i = 0; i < n; i++) {
@@ -99,8 +107,8 @@ struct DeviceScan {
   // A scan begins anew where a key differs from the one before it; the result may lie where the keys or the values do.
   template <class K, class I, class O, class F, class N, class E = Equality>
   static cudaError_t InclusiveScanByKey(void* storage, size_t& bytes, K keys, I in, O out, F f, N n, E equal = E(),
-                                        cudaStream_t = nullptr) {
-    morph_cuda::AlgorithmsAccess access;
+                                        cudaStream_t stream = nullptr) {
+    morph_cuda::AlgorithmsAccess access("cub::DeviceScan::InclusiveScanByKey", stream);
     if (detail::asks_for_size(storage, bytes) || n <= 0) return cudaSuccess;
     auto last = detail::ValueOf<K>(keys[0]);
     auto running = detail::ValueOf<I>(in[0]);
@@ -115,8 +123,8 @@ struct DeviceScan {
   }
   template <class K, class I, class O, class F, class T, class N, class E = Equality>
   static cudaError_t ExclusiveScanByKey(void* storage, size_t& bytes, K keys, I in, O out, F f, T first, N n, E equal = E(),
-                                        cudaStream_t = nullptr) {
-    morph_cuda::AlgorithmsAccess access;
+                                        cudaStream_t stream = nullptr) {
+    morph_cuda::AlgorithmsAccess access("cub::DeviceScan::ExclusiveScanByKey", stream);
     if (detail::asks_for_size(storage, bytes) || n <= 0) return cudaSuccess;
     auto last = detail::ValueOf<K>(keys[0]);
     T running = first;
@@ -144,8 +152,8 @@ struct DeviceScan {
 
 struct DeviceReduce {
   template <class I, class O, class N, class F, class T>
-  static cudaError_t Reduce(void* storage, size_t& bytes, I in, O out, N n, F f, T first, cudaStream_t = nullptr, bool = false) {
-    morph_cuda::AlgorithmsAccess access;
+  static cudaError_t Reduce(void* storage, size_t& bytes, I in, O out, N n, F f, T first, cudaStream_t stream = nullptr, bool = false) {
+    morph_cuda::AlgorithmsAccess access("cub::DeviceReduce::Reduce", stream);
     if (detail::asks_for_size(storage, bytes)) return cudaSuccess;
     T result = first;
     for (N i = 0; i < n; i++) result = f(result, T(in[i]));
@@ -153,33 +161,35 @@ struct DeviceReduce {
     return cudaSuccess;
   }
   template <class I, class O, class N>
-  static cudaError_t Sum(void* storage, size_t& bytes, I in, O out, N n, cudaStream_t = nullptr, bool = false) {
-    return Reduce(storage, bytes, in, out, n, cub::Sum(), detail::ValueOf<I>());
+  static cudaError_t Sum(void* storage, size_t& bytes, I in, O out, N n, cudaStream_t stream = nullptr, bool = false) {
+    return Reduce(storage, bytes, in, out, n, cub::Sum(), detail::ValueOf<I>(), stream);
   }
   template <class I, class O, class N>
-  static cudaError_t Max(void* storage, size_t& bytes, I in, O out, N n, cudaStream_t = nullptr, bool = false) {
-    return Reduce(storage, bytes, in, out, n, cub::Max(), std::numeric_limits<detail::ValueOf<I>>::lowest());
+  static cudaError_t Max(void* storage, size_t& bytes, I in, O out, N n, cudaStream_t stream = nullptr, bool = false) {
+    return Reduce(storage, bytes, in, out, n, cub::Max(), std::numeric_limits<detail::ValueOf<I>>::lowest(), stream);
   }
   template <class I, class O, class N>
-  static cudaError_t Min(void* storage, size_t& bytes, I in, O out, N n, cudaStream_t = nullptr, bool = false) {
-    return Reduce(storage, bytes, in, out, n, cub::Min(), std::numeric_limits<detail::ValueOf<I>>::max());
+  static cudaError_t Min(void* storage, size_t& bytes, I in, O out, N n, cudaStream_t stream = nullptr, bool = false) {
+    return Reduce(storage, bytes, in, out, n, cub::Min(), std::numeric_limits<detail::ValueOf<I>>::max(), stream);
   }
 };
 
 struct DeviceRadixSort {
   template <class K, class V, class N>
   static cudaError_t SortPairs(void* storage, size_t& bytes, const K* keys, K* sorted_keys, const V* values, V* sorted_values, N n,
-                               int first = 0, int last = sizeof(K) * 8, cudaStream_t = nullptr, bool = false) {
-    morph_cuda::AlgorithmsAccess access;
-    if (!detail::asks_for_size(storage, bytes)) detail::sort<false>(keys, sorted_keys, values, sorted_values, size_t(n), first, last);
+                               int first = 0, int last = sizeof(K) * 8, cudaStream_t stream = nullptr, bool = false) {
+    morph_cuda::AlgorithmsAccess access("cub::DeviceRadixSort::SortPairs", stream);
+    if (detail::asks_for_size(storage, bytes)) return cudaSuccess;
+    detail::sort_on_device<false>(access, keys, sorted_keys, values, sorted_values, size_t(n), first, last);
     return cudaSuccess;
   }
   template <class K, class V, class N>
   static cudaError_t SortPairsDescending(void* storage, size_t& bytes, const K* keys, K* sorted_keys, const V* values,
-                                         V* sorted_values, N n, int first = 0, int last = sizeof(K) * 8, cudaStream_t = nullptr,
+                                         V* sorted_values, N n, int first = 0, int last = sizeof(K) * 8, cudaStream_t stream = nullptr,
                                          bool = false) {
-    morph_cuda::AlgorithmsAccess access;
-    if (!detail::asks_for_size(storage, bytes)) detail::sort<true>(keys, sorted_keys, values, sorted_values, size_t(n), first, last);
+    morph_cuda::AlgorithmsAccess access("cub::DeviceRadixSort::SortPairsDescending", stream);
+    if (detail::asks_for_size(storage, bytes)) return cudaSuccess;
+    detail::sort_on_device<true>(access, keys, sorted_keys, values, sorted_values, size_t(n), first, last);
     return cudaSuccess;
   }
   template <class K, class V, class N>
@@ -192,18 +202,19 @@ struct DeviceRadixSort {
   }
   template <class K, class N>
   static cudaError_t SortKeys(void* storage, size_t& bytes, const K* keys, K* sorted_keys, N n, int first = 0,
-                              int last = sizeof(K) * 8, cudaStream_t = nullptr, bool = false) {
+                              int last = sizeof(K) * 8, cudaStream_t stream = nullptr, bool = false) {
     const char* none = nullptr;
-    morph_cuda::AlgorithmsAccess access;
-    if (!detail::asks_for_size(storage, bytes)) detail::sort<false>(keys, sorted_keys, none, const_cast<char*>(none), size_t(n), first, last);
+    morph_cuda::AlgorithmsAccess access("cub::DeviceRadixSort::SortKeys", stream);
+    if (detail::asks_for_size(storage, bytes)) return cudaSuccess;
+    detail::sort_on_device<false>(access, keys, sorted_keys, none, const_cast<char*>(none), size_t(n), first, last);
     return cudaSuccess;
   }
 };
 
 struct DeviceSelect {
   template <class I, class F, class O, class C, class N>
-  static cudaError_t Flagged(void* storage, size_t& bytes, I in, F flags, O out, C count, N n, cudaStream_t = nullptr, bool = false) {
-    morph_cuda::AlgorithmsAccess access;
+  static cudaError_t Flagged(void* storage, size_t& bytes, I in, F flags, O out, C count, N n, cudaStream_t stream = nullptr, bool = false) {
+    morph_cuda::AlgorithmsAccess access("cub::DeviceSelect::Flagged", stream);
     if (detail::asks_for_size(storage, bytes)) return cudaSuccess;
     N kept = 0;
     for (N i = 0; i < n; i++)
@@ -212,8 +223,8 @@ struct DeviceSelect {
     return cudaSuccess;
   }
   template <class I, class O, class C, class N, class P>
-  static cudaError_t If(void* storage, size_t& bytes, I in, O out, C count, N n, P select, cudaStream_t = nullptr, bool = false) {
-    morph_cuda::AlgorithmsAccess access;
+  static cudaError_t If(void* storage, size_t& bytes, I in, O out, C count, N n, P select, cudaStream_t stream = nullptr, bool = false) {
+    morph_cuda::AlgorithmsAccess access("cub::DeviceSelect::If", stream);
     if (detail::asks_for_size(storage, bytes)) return cudaSuccess;
     N kept = 0;
     for (N i = 0; i < n; i++)

@@ -12,16 +12,25 @@
 namespace thrust {
 namespace detail {
 
+// One by one, as each access is watched where MORPH_SANITIZE asks for it.
+template <class I>
+std::vector<ValueOf<I>> values_of(I first, I last) {
+  std::vector<ValueOf<I>> values;
+  values.reserve(size_t(last - first));
+  for (; first != last; ++first) values.push_back(*first);
+  return values;
+}
+
 template <class I, class F = less<>>
 void stable_sort(I first, I last, F before = {}) {
-  std::vector<ValueOf<I>> values(first, last);
+  auto values = values_of(first, last);
   std::stable_sort(values.begin(), values.end(), before);
-  std::copy(values.begin(), values.end(), first);
+  for (auto& each : values) *first = each, ++first;
 }
 template <class K, class V, class F = less<>>
 void stable_sort_by_key(K first, K last, V values, F before = {}) {
-  std::vector<ValueOf<K>> keys(first, last);
-  std::vector<ValueOf<V>> kept(values, values + (last - first));
+  auto keys = values_of(first, last);
+  auto kept = values_of(values, values + (last - first));
   std::vector<size_t> order(keys.size());
   std::iota(order.begin(), order.end(), size_t(0));
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return before(keys[a], keys[b]); });
@@ -221,7 +230,7 @@ I upper_bound(I first, I last, const T& value) { return std::upper_bound(first, 
 // Each is called with a policy as its first argument, or without.
 #define MORPH_THRUST(NAME, FUNCTION) \
   template <class... A> decltype(auto) NAME(A&&... given) { \
-    return detail::without_policy([](auto&&... rest) -> decltype(auto) { return FUNCTION(std::forward<decltype(rest)>(rest)...); }, \
+    return detail::without_policy("thrust::" #NAME, [](auto&&... rest) -> decltype(auto) { return FUNCTION(std::forward<decltype(rest)>(rest)...); }, \
                                   std::forward<A>(given)...); \
   }
 #define MORPH_THRUST_OWN(NAME) MORPH_THRUST(NAME, detail::NAME)

@@ -67,8 +67,11 @@ namespace detail {
 struct Policy {};
 struct OnHost : Policy {};
 struct OnDevice : Policy {
-  template <class S> OnDevice on(const S&) const { return {}; }
-  template <class A> OnDevice operator()(A&&) const { return {}; }
+  cudaStream_t stream = nullptr;
+  bool blocks = true;
+  constexpr OnDevice(cudaStream_t stream = nullptr, bool blocks = true) : stream(stream), blocks(blocks) {}
+  OnDevice on(cudaStream_t other) const { return {other, blocks}; }
+  template <class A> OnDevice operator()(A&&) const { return *this; }
 };
 template <class P> constexpr bool is_policy = std::is_base_of_v<Policy, std::decay_t<P>>;
 
@@ -83,11 +86,17 @@ template <class First, class... Rest>
 constexpr bool runs_on_host =
     is_policy<First> ? std::is_base_of_v<OnHost, std::decay_t<First>> : has_plain_pointers<First, Rest...>;
 
+struct OnTheHost {
+  OnTheHost(const char*, cudaStream_t, bool) {}
+};
+
 // Calls a function without the policy among the arguments; what is on the device may not be in a capture.
 template <class F, class First, class... Rest>
-decltype(auto) without_policy(F&& function, First&& first, Rest&&... rest) {
+decltype(auto) without_policy(const char* name, F&& function, First&& first, Rest&&... rest) {
   if constexpr (!std::is_base_of_v<OnHost, std::decay_t<First>>) morph_cuda::refuse_in_capture(nullptr);
-  std::conditional_t<runs_on_host<First, Rest...>, OnHost, morph_cuda::AlgorithmsAccess> access;
+  OnDevice how;
+  if constexpr (std::is_base_of_v<OnDevice, std::decay_t<First>>) how = first;
+  std::conditional_t<runs_on_host<First, Rest...>, OnTheHost, morph_cuda::AlgorithmsAccess> access(name, how.stream, how.blocks);
   if constexpr (is_policy<First>) return function(std::forward<Rest>(rest)...);
   else return function(std::forward<First>(first), std::forward<Rest>(rest)...);
 }
@@ -96,8 +105,8 @@ decltype(auto) without_policy(F&& function, First&& first, Rest&&... rest) {
 
 inline constexpr detail::OnHost host, seq;
 inline constexpr detail::OnDevice device;
-namespace cuda { inline constexpr detail::OnDevice par, par_nosync; }
-namespace system::cuda { inline constexpr detail::OnDevice par, par_nosync; }
+namespace system::cuda { inline constexpr detail::OnDevice par, par_nosync{nullptr, false}; }
+namespace cuda { using namespace system::cuda; }
 using device_execution_policy = detail::OnDevice;
 using device_system_tag = detail::OnDevice;
 using host_system_tag = detail::OnHost;

@@ -2,11 +2,10 @@
 #pragma once
 
 #include "order.h"
+#include "watcher.h"
 
 namespace morph_cuda::sanitizer {
 
-bool is_memory_checked();  // MORPH_SANITIZE=memory
-bool is_memory_hidden();   // MORPH_SANITIZE=host
 inline bool are_calls_checked() {
   static const bool any = is_memory_checked() || is_order_watched() || is_memory_hidden();
   return any;

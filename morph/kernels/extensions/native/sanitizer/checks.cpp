@@ -14,7 +14,7 @@
 
 namespace morph_cuda::sanitizer {
 
-thread_local Checks* active = nullptr;
+thread_local Watcher* active = nullptr;
 
 namespace {
 
@@ -60,14 +60,19 @@ bool is_memory_checked() {
   return memory;
 }
 
+bool is_init_checked() {
+  static const bool init = asks_for("init");
+  return init;
+}
+
 bool is_memory_hidden() {
   static const bool host = asks_for("host");
   return host;
 }
 
 std::unique_ptr<Launch> Launch::wanted(const void* frame) {
-  static const bool memory = is_memory_checked(), race = asks_for("race"), sync = is_order_watched();
-  static const bool init = asks_for("init");
+  static const bool memory = is_memory_checked(), init = is_init_checked(), sync = is_order_watched();
+  static const bool race = asks_for("race");
   if (!memory && !init && !race && !sync && !is_memory_hidden()) return nullptr;
   auto launch = std::make_unique<Launch>();
   launch->checks_memory_ = memory, launch->checks_init_ = init;

@@ -7,6 +7,7 @@
 #include "footprint.h"
 #include "races.h"
 #include "variables.h"
+#include "watcher.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +22,6 @@ class Block;
 namespace morph_cuda::sanitizer {
 
 constexpr size_t kZone = 64 << 10;  // bytes after a block's shared memory that belong to nothing
-
-bool is_memory_hidden();           // MORPH_SANITIZE=host
 
 class Launch {
  public:
@@ -44,29 +43,21 @@ class Launch {
   std::unique_ptr<Footprint> footprint_;
 };
 
-struct Use {
-  uintptr_t address;
-  size_t bytes;
-  bool writes, is_atomic, reads;
-  size_t alignment;
-  const void* site;
-};
-
 // Of the block that runs on one thread of the host.
-class Checks {
+class Checks final : public Watcher {
  public:
   Checks(Launch& launch, Block& block) : launch_(launch), block_(block) {}
 
   void begin(int64_t number, int threads, uintptr_t kernel, size_t shared);
   void run_on(const char* stack) { stack_ = reinterpret_cast<uintptr_t>(stack); }  // of a thread of the block
-  void use(const Use& use);
-  void synchronize(const Use& use);
+  void use(const Use& use) override;
+  void synchronize(const Use& use) override;
   void copy(void* to, const void* from, size_t written, size_t read, const void* site);
   Barriers* barriers() { return launch_.races() ? &barriers_ : nullptr; }
   void pass_barrier();
   void pass_warp(int warp, unsigned lanes);
   void pass(const std::vector<int>& threads);
-  void fence();
+  void fence() override;
 
  private:
   bool is_shared(uintptr_t address) const;
@@ -90,7 +81,5 @@ class Checks {
   Barriers barriers_;
   Bounds bounds_;
 };
-
-extern thread_local Checks* active;
 
 }  // namespace morph_cuda::sanitizer

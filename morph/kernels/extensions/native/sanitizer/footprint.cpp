@@ -44,8 +44,7 @@ void Footprint::add(uintptr_t address, size_t bytes, bool writes, const void* si
   }
 }
 
-void Footprint::queue(cudaStream_t stream) const {
-  if (lines_.empty()) return;
+Pieces Footprint::pieces() const {
   std::vector<std::pair<uintptr_t, Line>> sorted(lines_.begin(), lines_.end());
   std::sort(sorted.begin(), sorted.end(), [](auto& one, auto& other) { return one.first < other.first; });
   Pieces read, all;
@@ -54,7 +53,11 @@ void Footprint::queue(cudaStream_t stream) const {
   all.insert(all.end(), read.begin(), read.end());
   auto is_hosts = [](const Piece& use) { return !Bounds::is_devices(reinterpret_cast<uintptr_t>(use.start)); };
   all.erase(std::remove_if(all.begin(), all.end(), is_hosts), all.end());
-  order_functions().launch(function_at(site_), reinterpret_cast<intptr_t>(stream), all);
+  return all;
+}
+
+void Footprint::queue(cudaStream_t stream) const {
+  if (!lines_.empty()) order_functions().launch(function_at(site_), reinterpret_cast<intptr_t>(stream), pieces());
 }
 
 }  // namespace morph_cuda::sanitizer

@@ -14,6 +14,7 @@ class Footprint {
   void add(uintptr_t address, size_t bytes, bool writes, const void* site);
   // To the device, which raises where other work need not be over that uses them.
   void queue(cudaStream_t stream) const;
+  Pieces pieces() const;  // of device memory
 
  private:
   static constexpr uintptr_t kLine = 64;

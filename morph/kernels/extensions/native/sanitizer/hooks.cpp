@@ -1,7 +1,7 @@
 // What g++ calls before each access to memory (`-fsanitize=thread`), in the place of its own library. The names and
 // arguments are those of LLVM's tsan_interface.h and tsan_interface_atomic.h.
-#include "checks.h"
 #include "libraries.h"
+#include "watcher.h"
 
 #include <cstring>
 
