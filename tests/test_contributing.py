@@ -85,6 +85,7 @@ def test_a_backend_is_rehearsed_and_an_alias_is_one_line(newcomer: Newcomer) -> 
     assert "on Made-Up Semiconductors it would run" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("native_parts")
 def test_a_package_is_one_file_and_one_table(newcomer: Newcomer) -> None:
     files = [*blocks("Serve a package", "python"), *blocks("Serve a package", "toml")]

@@ -80,7 +80,9 @@ def test_a_python_of_morphs_own(start, hostile: pathlib.Path) -> None:
 
 
 @pytest.mark.usefixtures("native_parts")
-@pytest.mark.parametrize("words", [["info", "--json"], ["doctor", "--json"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["info", "--json"], pytest.param(["doctor", "--json"], marks=pytest.mark.long)], ids=" ".join
+)
 def test_a_command_that_looks_at_this_machine(words: list[str], hostile: pathlib.Path) -> None:
     done = run([sys.executable, str(hostile / "console" / "morph"), *words], hostile)
     assert done.returncode < 2, done.stderr

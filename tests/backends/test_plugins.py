@@ -62,6 +62,7 @@ def test_a_vendor_is_added_by_one_table_and_one_surface_without_python() -> None
     assert sorted(held) == ["madeup.toml", "torch_madeup-1.0.json"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("native_parts")
 def test_a_program_is_rehearsed_on_a_vendor_from_outside(environment: FreshEnvironment) -> None:
     done = run(environment, "--rehearse", "madeup", "-c", textwrap.dedent(TRAINING))

@@ -38,6 +38,7 @@ def test_without_a_compiler_no_program_begins(vendor: str, tmp_path: pathlib.Pat
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("native_parts")
 def test_a_device_that_is_built_needs_no_compiler(tmp_path: pathlib.Path) -> None:
     done = rehearse("npu", tmp_path)

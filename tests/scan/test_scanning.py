@@ -207,6 +207,7 @@ def test_packages_are_found_without_an_import() -> None:
             locate(name)
 
 
+@pytest.mark.long
 def test_time_grows_with_the_source(tmp_path: pathlib.Path) -> None:
     def seconds(functions: int) -> float:
         file = tmp_path / f"program{functions}.py"

@@ -86,6 +86,7 @@ def test_without_libtpu_torch_tpu_is_the_source(source: tpu.Libtpu) -> None:
     assert tpu.open_source().title == "torch_tpu"
 
 
+@pytest.mark.long
 def test_doctor_finds_a_tpu_without_its_package(bus: pathlib.Path) -> None:
     done = complete([sys.executable, "-c", DOCTOR, bus, "doctor"], timeout=120)
     told = " ".join(done.stdout.split())

@@ -79,7 +79,9 @@ def run(folder, *words: str) -> subprocess.CompletedProcess[str]:
     "words",
     [
         ("pytest", "--morph-backend", "cpu", "--morph-sanitize=leak"),
-        ("morph", "--backend", "cpu", "--sanitize=leak", "-m", "pytest"),
+        pytest.param(
+            ("morph", "--backend", "cpu", "--sanitize=leak", "-m", "pytest"), marks=pytest.mark.long
+        ),
     ],
 )
 def test_memory_that_a_test_leaves_is_an_error(tmp_path, words):
@@ -93,6 +95,7 @@ def test_memory_that_a_test_leaves_is_an_error(tmp_path, words):
     assert "at the end" not in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("native_parts")
 def test_a_program_is_told_what_is_left(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)

@@ -175,6 +175,7 @@ def test_the_kernels_of_attention_are_the_cards(platform: Platform) -> None:
     assert said(platform, BEFORE_80, "t4") == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("profile", "expected"), [("a100", "True"), ("t4", "True"), ("l4", "4096.0"), ("h100", "4096.0")]
 )
@@ -184,6 +185,7 @@ def test_products_of_eight_bits_need_a_card_that_has_them(
     assert said(platform, FLOAT8, profile) == [expected]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("profile", "expected"), [("l4", "4 True"), ("h100", "0 False")])
 def test_nccl_reduces_eight_bits_where_the_card_does(platform: Platform, profile: str, expected: str) -> None:
     assert said(platform, EIGHT_BITS, profile) == [expected]
@@ -211,7 +213,11 @@ def test_amds_card_has_its_own_memory_where_it_is_asked_for(platform: Platform) 
     ("profile", "message"),
     [
         ("h10", "MORPH_DEVICE_PROFILE: there is no profile 'h10'; the profiles are a100, "),
-        ("mi300x", "the profile mi300x: the devices of cpu cannot be this card, those of rocm can"),
+        pytest.param(
+            "mi300x",
+            "the profile mi300x: the devices of cpu cannot be this card, those of rocm can",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_a_card_that_cannot_be_meant_is_one_line(platform: Platform, profile: str, message: str) -> None:

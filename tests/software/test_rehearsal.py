@@ -103,6 +103,7 @@ def test_a_program_is_rehearsed(tmp_path: pathlib.Path) -> None:
     assert found["operators"]["aten::empty.memory_format"] == 1
 
 
+@pytest.mark.long
 def test_children_are_rehearsed_too(tmp_path: pathlib.Path) -> None:
     (tmp_path / "program.py").write_text(IN_CHILDREN)
     done = rehearse("--json", "-", "program.py", cwd=tmp_path)

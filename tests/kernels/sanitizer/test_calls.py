@@ -1,5 +1,6 @@
 """Calls of CUDA's runtime and libraries, wrong ones beside right twins: missing waits, memory too small."""
 
+import functools
 import re
 
 import pytest
@@ -46,23 +47,37 @@ def outcomes(source, folder, *options):
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory, native_parts):
-    all_of_them = {}
-    for source in SOURCES:
-        all_of_them |= outcomes(source, tmp_path_factory.mktemp(source), "--sanitize=sync,memory")
-    return all_of_them
+def ended(tmp_path_factory, native_parts):
+    """Returns what a call ended with, of its name and whether it is right."""
+
+    @functools.cache
+    def of(source):
+        return outcomes(source, tmp_path_factory.mktemp(source), "--sanitize=sync,memory")
+
+    return lambda name, is_right: of(CASES[name][0])[name, is_right]
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_an_error_is_found(found, name):
-    assert found[name, False].startswith(BEGINNINGS[CASES[name][1]])
+every_case = pytest.mark.parametrize(
+    "name",
+    [
+        name if source == "copies" else pytest.param(name, marks=pytest.mark.long)
+        for name, (source, _) in CASES.items()
+    ],
+)
 
 
-def test_nothing_is_said_of_right_ones(found):
-    assert {name: found[name, True] for name in CASES} == dict.fromkeys(CASES, "")
+@every_case
+def test_an_error_is_found(ended, name):
+    assert ended(name, False).startswith(BEGINNINGS[CASES[name][1]])
 
 
-def test_the_call_and_the_memory_are_named(found):
+@every_case
+def test_nothing_is_said_of_a_right_one(ended, name):
+    assert ended(name, True) == ""
+
+
+@pytest.mark.long
+def test_the_call_and_the_memory_are_named(ended):
     block = r"an allocation of 400 bytes on cuda:0, made at <string>:\d+"
     for name, what in {
         "leading_dimension_too_large": "cublasSgemm: a read of 436 bytes",
@@ -71,18 +86,19 @@ def test_the_call_and_the_memory_are_named(found):
         "random_numbers_too_many": "curandGenerateUniform: a write of 404 bytes",
         "copy_of_too_many_bytes": "cudaMemcpyAsync: a read of 404 bytes",
     }.items():
-        assert re.fullmatch(f"{ILLEGAL}: {what} over the end of {block}", found[name, False])
+        assert re.fullmatch(f"{ILLEGAL}: {what} over the end of {block}", ended(name, False))
     freed = f"cublasSgemm: a read of 400 bytes in what was {block}"
-    assert re.fullmatch(f"{ILLEGAL}: {freed}", found["memory_that_was_freed", False])
+    assert re.fullmatch(f"{ILLEGAL}: {freed}", ended("memory_that_was_freed", False))
 
 
-def test_both_pieces_of_work_are_named(found):
-    assert re.search(r": increase on stream \d+ of cuda:0 writes memory\|", found["copy_of_a_result", False])
+@pytest.mark.long
+def test_both_pieces_of_work_are_named(ended):
+    assert re.search(r": increase on stream \d+ of cuda:0 writes memory\|", ended("copy_of_a_result", False))
     assert re.search(
-        r": cudaMemcpyAsync on stream \d+ of cuda:0 reads 400 bytes of it", found["copy_of_a_result", False]
+        r": cudaMemcpyAsync on stream \d+ of cuda:0 reads 400 bytes of it", ended("copy_of_a_result", False)
     )
     assert re.search(
-        r": cublasSgemm on stream \d+ of cuda:0 writes mem", found["product_of_another_stream", False]
+        r": cublasSgemm on stream \d+ of cuda:0 writes mem", ended("product_of_another_stream", False)
     )
 
 

@@ -1,5 +1,6 @@
 """Wrong kernels, each beside its right twin: the sanitizer finds every one, and says nothing of a twin."""
 
+import functools
 import os
 import pathlib
 import re
@@ -51,21 +52,26 @@ def outcomes(kind: str, count: int, names: list[str], folder: pathlib.Path, *opt
     return dict(line.partition(" ")[::2] for line in lines)
 
 
+LONG = ("init", "barriers")
+SIZES = {"memory": 100, "init": 100, "races": 256, "barriers": 256}
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory, native_parts):
-    """What each kernel of the sources ended with, by its kind and name."""
-    all_of_them = {}
-    kinds = {"memory": (100, "--sanitize"), "init": (100, "--sanitize=memory,init,race")}
-    for kind, (size, option) in (kinds | dict.fromkeys(["races", "barriers"], (256, "--sanitize"))).items():
+    """Returns what each kernel of a source ended with, by its name."""
+
+    @functools.cache
+    def of(kind: str) -> dict[str, str]:
+        option = "--sanitize=memory,init,race" if kind == "init" else "--sanitize"
         names = [f"{twin.lower()}_{name}" for twin in ("WRONG", "RIGHT") for name in named(kind, twin)]
-        texts = outcomes(kind, size, names, tmp_path_factory.mktemp(kind), option)
-        all_of_them |= {(kind, name): text for name, text in texts.items()}
-    return all_of_them
+        return outcomes(kind, SIZES[kind], names, tmp_path_factory.mktemp(kind), option)
+
+    return of
 
 
 @pytest.mark.parametrize("name", named("memory", "WRONG"))
 def test_an_access_outside_is_found(found, name):
-    text = found["memory", f"wrong_{name}"]
+    text = found("memory")[f"wrong_{name}"]
     assert text.startswith("CUDA error: misaligned address: " if name.startswith("misaligned") else ILLEGAL)
     assert re.search(rf"memory\.cu:\d+ \(wrong_{name}_kernel\): ", text)
     assert re.search(r"block \[\d,0,0\], thread \[\d+,\d+,0\]$", text)
@@ -73,31 +79,35 @@ def test_an_access_outside_is_found(found, name):
 
 @pytest.mark.parametrize("name", named("races", "WRONG"))
 def test_a_race_is_found(found, name):
-    text = found["races", f"wrong_{name}"]
+    text = found("races")[f"wrong_{name}"]
     assert text.startswith(RACES)
     assert len(re.findall(rf"races\.cu:\d+ \(wrong_{name}_kernel\): ", text)) >= 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", named("barriers", "WRONG"))
 def test_a_wrong_barrier_is_found(found, name):
-    error, *lines = found["barriers", f"wrong_{name}"].split("|")
+    error, *lines = found("barriers")[f"wrong_{name}"].split("|")
     assert re.fullmatch("CUDA error: .+ (barriers?|operation) \\(found by MORPH_SANITIZE=race\\)", error)
     assert re.match(r"  barriers\.cu:\d+ \(\w+\): thread \[\d+,0,0\] of block 0", lines[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", named("init", "WRONG"))
 def test_a_read_of_what_was_not_written_is_found(found, name):
-    first, second = found["init", f"wrong_{name}"].split("|")
+    first, second = found("init")[f"wrong_{name}"].split("|")
     assert first == "CUDA error: memory is read that nothing was written to (found by MORPH_SANITIZE=init)"
     where = r"( of shared memory|, \d+ bytes into an allocation of 400 bytes on cuda:0)"
     assert re.match(rf"  init\.cu:\d+ \(wrong_{name}_kernel\): a read of \d+ bytes{where}, ", second)
     assert re.search(r"block \[\d,0,0\], thread \[\d+,0,0\]$", second)
 
 
-@pytest.mark.parametrize("kind", ["memory", "init", "races", "barriers"])
+@pytest.mark.parametrize(
+    "kind", ["memory", "races", *(pytest.param(each, marks=pytest.mark.long) for each in LONG)]
+)
 def test_nothing_is_said_of_a_right_kernel(found, kind):
     names = named(kind, "RIGHT")
-    assert {name: found[kind, f"right_{name}"] for name in names} == dict.fromkeys(names, "")
+    assert {name: found(kind)[f"right_{name}"] for name in names} == dict.fromkeys(names, "")
 
 
 @pytest.mark.long
@@ -129,6 +139,7 @@ def test_kernels_that_were_built_without_it_are_named(tmp_path):
     assert done.stderr.count("kernels.so are not checked: it was built without MORPH_SANITIZE") == 1
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("native_parts")
 def test_the_line_that_took_the_memory_is_told(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
@@ -149,6 +160,7 @@ LATER = """
 FREED = PROGRAM.replace("\n    function =", LATER).replace("c_void_p(a.data_ptr())", "c_void_p(address)")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("native_parts")
 def test_a_use_of_freed_memory_is_found_after_others_took_memory(tmp_path):
     (tmp_path / "program.py").write_text(FREED)

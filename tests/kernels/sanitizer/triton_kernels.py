@@ -1,4 +1,6 @@
-"""Kernels in Triton, each wrong or right by the last argument: prints what each launch ended with."""
+"""Kernels in Triton, wrong or right by their last argument: prints what launches of those named end with."""
+
+import sys
 
 import torch
 import triton
@@ -123,7 +125,8 @@ KERNELS = {
     **{"racing_shift": (racing_shift, 4, 32), "racing_maximum": (racing_maximum, 4, 1)},
     **{"racing_update": (racing_update, 4, 1), "racing_halves": (racing_halves, 4, 1)},
 }
-for name, (kernel, instances, block) in KERNELS.items():
+for name in sys.argv[1:]:
+    kernel, instances, block = KERNELS[name]
     for right in (False, True):
         made = torch.empty if name.startswith("unfilled") else torch.zeros
         x, out = torch.ones(100, device="cuda"), made(100, device="cuda")
