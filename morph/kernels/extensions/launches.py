@@ -24,9 +24,9 @@ def translate(source: Source, edits: Edits) -> None:
     """
     for match in openings(source):
         _translate(source, edits, match.start(), match.end())
-    kernels = set(_kernels(source))
-    for match in source.find(_ADDRESS) if kernels else ():
-        if match["name"] in kernels:
+    names = {called[1] for _, called in kernels(source)}
+    for match in source.find(_ADDRESS) if names else ():
+        if match["name"] in names:
             edits.replace(*match.span(), "::morph_cuda::kernel_address->*")
 
 
@@ -35,14 +35,14 @@ def openings(source: Source) -> Iterator[re.Match[str]]:
     return (match for match in source.find(_OPENING) if match[0] == source.text[slice(*match.span())])
 
 
-def _kernels(source: Source) -> Iterator[str]:
-    """Yield the names of the kernels that are declared."""
+def kernels(source: Source) -> Iterator[tuple[int, re.Match[str]]]:
+    """Yield where the kernels are declared, each with the match of its name and the parenthesis after it."""
     for match in source.find(r"__global__(?!\w)"):
         place = match.end()
         while (called := _CALLED.search(source.code, place)) and called[1] in _NO_KERNELS:
             place = source.close(called.end() - 1)
         if called:
-            yield called[1]
+            yield match.start(), called
 
 
 def _translate(source: Source, edits: Edits, start: int, end: int) -> None:

@@ -48,6 +48,7 @@ _SANITIZED = (
     "-fno-tree-loop-distribute-patterns",  # a loop that becomes a memcpy is not seen
 )
 _CHECKED = "-DMORPH_CUDA_CHECKED"
+MODULE = "-DMORPH_CUDA_MODULE"  # what modules.py compiles
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -111,7 +112,8 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
         return status
     if assembly.is_in(Source(text)):  # most sources have none, and need not read the header
         _, text = _preprocess(source, target, options, scratch, *more, *_ASSEMBLY)
-    scratch.write_text(translate(text, is_checked=is_sanitized), errors="surrogateescape")
+    translated = translate(text, is_checked=is_sanitized, is_module=MODULE in options.preprocessor)
+    scratch.write_text(translated, errors="surrogateescape")
     if options.step == "preprocess":
         return _hand_over(scratch, options)
     words = [*_compiler(), *_level(options), *options.compiler, *_COMPILER]

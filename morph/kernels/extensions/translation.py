@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from morph.kernels.extensions import assembly, builtins, casts, launches, refusals, zones
+from morph.kernels.extensions import assembly, builtins, casts, entries, launches, refusals, zones
 from morph.kernels.extensions.source import LEFT_OUT, Edits, Source, outside_literals
 
 _BARRIER = (
@@ -38,14 +38,17 @@ _WORDS = {
     r"(?<!\w)__assert_fail(?!\w)": _FAILURE,
     r"__(?:device|host|managed|grid_constant|nv_pure)__(?!\w)": "",
 }
+# a module's variables are found by their names
+_MODULES = {**_WORDS, r"__constant__\b": ""}
 
 
-def translate(text: str, *, is_checked: bool = False) -> str:
+def translate(text: str, *, is_checked: bool = False, is_module: bool = False) -> str:
     """Return a preprocessed CUDA source as C++.
 
     Args:
         text: The source.
         is_checked: Whether it is compiled for the sanitizer.
+        is_module: Whether it is a module, whose kernels and variables programs find by their names.
 
     Raises:
         SourceError: If it holds what the software device cannot run, with the file and line.
@@ -59,14 +62,17 @@ def translate(text: str, *, is_checked: bool = False) -> str:
     launches.translate(source, edits)
     casts.translate(source, edits)
     _check_bounds(source, edits)
-    result = outside_literals(edits.result(), functools.partial(_in_source, is_checked))
+    if is_module:
+        entries.add(source, edits)
+    words = _MODULES if is_module else _WORDS
+    result = outside_literals(edits.result(), functools.partial(_in_source, is_checked, words))
     headers = [outside_literals(header, _in_header) for header in source.headers]
     return re.sub(rf"{LEFT_OUT} (\d+)\n", lambda match: headers[int(match[1])], result)
 
 
-def _in_source(is_checked: bool, code: str) -> str:
+def _in_source(is_checked: bool, words: Mapping[str, str], code: str) -> str:
     code = re.sub(r"__global__(?!\w)", _CHECKED_KERNEL if is_checked else "", code)
-    for word, replacement in _WORDS.items():
+    for word, replacement in words.items():
         code = re.sub(word, replacement, code)
     if is_checked:
         code = code.replace(_SHARED, _CHECKED_SHARED)

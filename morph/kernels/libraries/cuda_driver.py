@@ -8,7 +8,7 @@ from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any
 
 from morph.backends.tables import library as tables
-from morph.kernels.libraries import numbers
+from morph.kernels.libraries import cuda_launches, cuda_links, cuda_modules, numbers
 from morph.kernels.libraries.callbacks import Callbacks, NullPointerError, fill, required, text
 from morph.kernels.libraries.cudart import INVALID_DEVICE, INVALID_VALUE, LIMITS, UNKNOWN, UNSUPPORTED_LIMIT
 from morph.software.machine import is_started
@@ -34,6 +34,8 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
     if is_started():
         _add_devices(calls)
         _add_limits(calls)
+        cuda_launches.add(calls, cuda_modules.add(calls, library))
+        cuda_links.add(calls, library)
     return calls
 
 

@@ -31,6 +31,7 @@ SOURCES = {"libcudart": (*DEVICE, "runtime.cpp"), "libcuda": (*DEVICE, *DRIVER)}
 MODULES = {
     "libcudart": "cudart",
     "libcuda": "cuda_driver",
+    "libnvrtc": "nvrtc",
     "libnccl": "nccl.functions",
     "libnvidia-ml": "nvml",
     "libnvToolsExt": "nvtx",
@@ -91,6 +92,10 @@ class Loaded:
     def noted(self, code: int) -> int:
         """Keep an error code of this thread for the functions that ask for the last one, and return it."""
         return int(self._function("morph_noted")(code))
+
+    def variable(self, address: int, size: int, device: int) -> None:
+        """Tell of a variable of a module that is loaded, or with no bytes that it is gone."""
+        self._function("morph_variable", None)(ctypes.c_void_p(address), ctypes.c_size_t(size), device)
 
     def address(self, name: str) -> int | None:
         """Return the address of an exported name."""

@@ -54,6 +54,8 @@ print("alive")
         ("libcudart.so.12", {"cudaStreamGetFlags": 1, "cudaLaunchHostFunc": 1, "cudaEventQuery": 400}),
         ("libcudart.so.13", {"cudaGetDeviceFlags": 1, "cudaChooseDevice": 1, "cudaMallocPitch": 1}),
         ("libcuda.so.1", {"cuCtxGetFlags": 1, "cuStreamGetCtx": 1, "cuDeviceGetByPCIBusId": 1}),
+        ("libcuda.so.1", {"cuModuleLoadData": 1, "cuLaunchKernel": 400, "cuModuleGetFunction": 1}),
+        ("libnvrtc.so.13", {"nvrtcCreateProgram": 3, "nvrtcCompileProgram": 4, "nvrtcVersion": 3}),
         ("libnccl.so.2", {"ncclGetUniqueId": 4, "ncclGetVersion": 4, "ncclCommInitRank": 4}),
         ("libnvidia-ml.so.1", {"nvmlDeviceGetName": 1}),  # nvmlInit was not called
         ("libnvToolsExt.so.1", {}),

@@ -63,6 +63,7 @@ def test_what_has_no_counterpart_is_refused_by_name():
 def test_marks_and_readings_are_there_too():
     count = c_int()
     assert ctypes.CDLL("libnvToolsExt.so.1").nvtxRangePop() == -2
+    assert ctypes.CDLL("libnvrtc.so.12").nvrtcCreateProgram(None, b"", None, 0, None, None) == 11
     nvml = ctypes.CDLL("libnvidia-ml.so.1")
     assert nvml.nvmlInit_v2() == nvml.nvmlDeviceGetCount_v2(byref(count)) == 0
     assert count.value == 2

@@ -93,6 +93,9 @@ int close(void* pointer) {
 int device(const void* pointer) {
   int owner = machine::owner(pointer);
   if (owner >= 0) return owner;
+  const void* start = nullptr;
+  size_t bytes = 0;
+  if (int device = state::variable_around(pointer, &start, &bytes); device >= 0) return device;
   Lock lock(state::all().sharing);
   auto found = opened_around(pointer);
   return found == state::all().opened.end() ? -2 : found->second.device;
@@ -100,6 +103,7 @@ int device(const void* pointer) {
 
 int around(const void* pointer, const void** start, size_t* bytes) {
   if ((*start = machine::segment(pointer, bytes))) return 0;
+  if (state::variable_around(pointer, start, bytes) >= 0) return 0;
   Lock lock(state::all().sharing);
   auto found = opened_around(pointer);
   if (found == state::all().opened.end()) return machine::kInvalidValue;

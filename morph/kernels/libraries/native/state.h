@@ -33,17 +33,26 @@ struct Opened {
   int device, count;
 };
 
+struct Variable {
+  size_t bytes;
+  int device;
+};
+
 struct State {
-  std::mutex memory, queues, sharing, peers;
+  std::mutex variables, memory, queues, sharing, peers;
   std::map<const void*, bool> taken;  // by start; whether it is managed
   std::map<const void*, Pinned> hosts;
   std::map<const void*, Event> events;  // not those that torch has made
   std::deque<void*> freed;              // events whose memory is kept for a while, so that their use is noticed
   std::map<const void*, unsigned> streams;
   std::map<const char*, Opened> opened;
+  std::map<const char*, Variable> known;  // variables of loaded modules
   std::set<std::pair<int, int>> enabled;
 };
 
 State& all();
+
+// Finds the variable of a module that an address lies in; returns the device, or -1.
+int variable_around(const void* pointer, const void** start, size_t* bytes);
 
 }  // namespace state
