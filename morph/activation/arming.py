@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 from collections.abc import Callable
 from types import ModuleType
 
@@ -11,6 +13,8 @@ from morph.base import announcement
 from morph.base.importing import own_imports
 from morph.finders.finder import finder
 from morph.finders.packages.finder import packages as served_packages
+
+_WITHOUT_TORCH = ("cupy",)  # which load CUDA's libraries, and seldom with torch
 
 _armed: Callable[[ModuleType], None] | None = None
 
@@ -24,6 +28,9 @@ def wait_for_torch(request: Request) -> None:
             _armed = _Arming(request)
             finder.watch("torch", _armed)
             finder.prepare("torch", _armed.prepare)
+            for name in _WITHOUT_TORCH:
+                finder.watch(name, _nothing)
+                finder.prepare(name, _import_torch)
 
 
 def is_armed() -> bool:
@@ -38,7 +45,18 @@ def disarm() -> bool:
         armed, _armed = _armed, None
         if armed is not None:
             finder.unwatch("torch", armed)
+            for name in _WITHOUT_TORCH:
+                finder.unwatch(name, _nothing)
         return armed is not None
+
+
+def _import_torch() -> None:
+    with contextlib.suppress(ImportError):
+        importlib.import_module("torch")
+
+
+def _nothing(module: ModuleType) -> None:
+    """Watch a module for what is prepared before it."""
 
 
 class _Arming:

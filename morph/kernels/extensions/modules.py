@@ -25,6 +25,7 @@ from morph.software import settings
 MARK = "// Made for morph's software device, and for no GPU"
 _LINKING = ("-shared", "-Xlinker", "-Bsymbolic")  # its names are its own, whatever the process has
 _EXPRESSION = "static const ::morph_cuda::Known morph_expression_{number}({quoted}, &{expression});\n"
+_DEFAULT = "default_program"  # as NVIDIA's nvrtc calls one without a name
 _UNKNOWN = re.compile(r"unrecognized command[- ]line option|nvcc .*: a value is missing")
 
 
@@ -129,7 +130,7 @@ def _compile(
     program: Program, options: Sequence[str], tools: toolkit.Toolkit
 ) -> tuple[Image, dict[str, tuple[int, int]]]:
     with private.scratch("morph-module-") as folder:
-        source, built, listed = folder / "source.cu", folder / "module.so", folder / "needed"
+        source, built, listed = folder / _file(program.name), folder / "module.so", folder / "needed"
         for name, text in program.headers.items():
             _write(folder / "headers" / name, text)
         _write(source, _source(program))
@@ -146,12 +147,18 @@ def _compile(
 
 
 def _source(program: Program) -> str:
-    name = json.dumps(os.path.basename(program.name) or "default_program")
+    name = json.dumps(os.path.basename(program.name) or _DEFAULT)
     asked = "".join(
         _EXPRESSION.format(number=number, quoted=json.dumps(each), expression=each.strip().removeprefix("&"))
         for number, each in enumerate(program.expressions)
     )
     return f'#line 1 {name}\n{program.text}\n#line 1 "name expressions"\n{asked}'
+
+
+def _file(name: str) -> str:
+    """Return the file's name, which a sanitizer's reports have."""
+    plain = re.sub(r"[^\w.+-]", "_", os.path.basename(name)).lstrip("-") or _DEFAULT
+    return plain if plain.endswith(".cu") else f"{plain}.cu"
 
 
 def _write(path: pathlib.Path, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from morph.backends import Backend
 from morph.base.journal import Journal
-from morph.kernels.libraries import numbers
+from morph.kernels.libraries import cupy, numbers, redirection
 from morph.kernels.libraries.interception import STEMS, Interception
 from morph.kernels.libraries.loading import FLAGS, described, every
 
@@ -19,3 +19,6 @@ def install(backend: Backend, journal: Journal) -> None:
         journal: Records every change.
     """
     Interception(backend).install(journal)
+    if backend.table.facts.software:
+        redirection.install(journal)
+        cupy.install(journal)

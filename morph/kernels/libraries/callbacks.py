@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -57,8 +58,12 @@ class Callbacks:
         return name in self._functions
 
     def _guarded(self, name: str, function: Implementation) -> Implementation:
+        ending = sys.is_finalizing  # a program's destructors may call once Python's modules are gone
+
         @functools.wraps(function)
         def call(*arguments: Any) -> Any:
+            if ending():
+                return 0
             try:
                 return function(*arguments) or 0
             except ValueError as error:

@@ -152,6 +152,11 @@ class Loaded:
         return function
 
 
+def path_of(file: str) -> str:
+    """Return the path of a served library that is loaded in this process."""
+    return next(each.path for each in reversed(_kept) if each.file == file)
+
+
 def every(
     backend: str, stems: Sequence[str] = tuple(MODULES), machine: str = platform.machine()
 ) -> list[native.Library]:

@@ -24,6 +24,7 @@ __all__ = ["Refusals", "explain", "install"]
 NUMBA = "numba.cuda"
 TRITON = "triton"
 _NAMES = frozenset({"cupy", "cupyx", "pycuda", TRITON})
+_SERVED = frozenset({"cupy", "cupyx"})  # on the software device
 _NUMBAS_DRIVER = "numba.cuda.cudadrv.driver"
 
 
@@ -34,7 +35,8 @@ def install(backend: Backend, journal: Journal) -> None:
         backend: The backend that serves CUDA's names.
         journal: Records every change.
     """
-    finder = Refusals(backend.name)
+    names = _NAMES - _SERVED if backend.table.facts.software else _NAMES
+    finder = Refusals(backend.name, names)
     journal.on_undo(lambda: take_away(finder))
     put_first(finder)
     on_import(_NUMBAS_DRIVER, lambda module: _disable(module, journal), journal)
@@ -51,9 +53,11 @@ class Refusals:
 
     Args:
         backend: The name of the backend.
+        names: The packages.
     """
 
     backend: str
+    names: frozenset[str]
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -63,7 +67,7 @@ class Refusals:
         Raises:
             ImportError: If the package is imported; a ``ModuleNotFoundError`` if it is not installed.
         """
-        if fullname not in _NAMES or not is_import(sys._getframe(1)):
+        if fullname not in self.names or not is_import(sys._getframe(1)):
             return None
         spec = find_elsewhere(self, fullname, path, target)
         if fullname == TRITON:

@@ -20,6 +20,7 @@ extern const size_t count;
 extern const int not_supported;  // the library's own code for a refusal
 
 int refuse(size_t index);
+int refuse_for(const char* reason);
 int noted(int code);  // keeps an error of this thread for cudaGetLastError, and returns it
 int last_error(bool forget);
 

@@ -65,6 +65,7 @@ unsigned stream_flags(const void* stream) {
 int wait_for_stream(const void* stream) {
   if (!is_stream(stream)) return machine::kInvalidHandle;
   if (int code = machine::use()) return code;
+  if (int code = state::pending()) return code;
   if (int code = machine::synchronize_stream(stream)) return code;
   machine::settle();
   return 0;
@@ -72,6 +73,7 @@ int wait_for_stream(const void* stream) {
 
 int wait_for_device() {
   if (int code = machine::use()) return code;
+  if (int code = state::pending()) return code;
   if (int code = machine::synchronize_device()) return code;
   machine::settle();
   return 0;

@@ -24,8 +24,10 @@ __attribute__((weak)) const Functions& own() {
   return none;
 }
 
-int refuse(size_t index) {
-  refused = names[index].refusal;
+int refuse(size_t index) { return refuse_for(names[index].refusal); }
+
+int refuse_for(const char* reason) {
+  refused = reason;
   return noted(not_supported);
 }
 

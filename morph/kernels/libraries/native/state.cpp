@@ -1,6 +1,8 @@
 // See state.h. The first library that is loaded has the state, and gives it to the others.
 #include "state.h"
 
+#include "library.h"
+
 #include <iterator>
 
 namespace state {
@@ -11,6 +13,10 @@ State* shared = nullptr;
 }  // namespace
 
 State& all() { return *shared; }
+
+constexpr char kNotRun[] = "a kernel in this library, which was compiled for a GPU, was not run";
+
+int pending() { return all().unlaunched.exchange(false) ? library::refuse_for(kNotRun) : 0; }
 
 int variable_around(const void* pointer, const void** start, size_t* bytes) {
   std::lock_guard<std::mutex> lock(all().variables);
@@ -32,6 +38,12 @@ EXPORTED void morph_variable(const char* start, size_t bytes, int device) {
   std::lock_guard<std::mutex> lock(state::all().variables);
   if (bytes) state::all().known[start] = {bytes, device};
   else state::all().known.erase(start);
+}
+
+// Stands for each launch of a library that is linked with NVIDIA's runtime.
+EXPORTED int morph_refuse_launch() {
+  state::all().unlaunched = true;
+  return library::refuse_for(state::kNotRun);
 }
 
 EXPORTED void* morph_state(void* of_another) {

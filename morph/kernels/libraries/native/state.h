@@ -1,6 +1,7 @@
 // What libcudart and libcuda of one process know of memory, streams and events: what one of them made, the others take.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -48,9 +49,13 @@ struct State {
   std::map<const char*, Opened> opened;
   std::map<const char*, Variable> known;  // variables of loaded modules
   std::set<std::pair<int, int>> enabled;
+  std::atomic<bool> unlaunched{false};  // a kernel was not run, and the program may not have looked at the error
 };
 
 State& all();
+
+// Returns an error, once, if a kernel was not run: a copy or a wait would give what it has not computed.
+int pending();
 
 // Finds the variable of a module that an address lies in; returns the device, or -1.
 int variable_around(const void* pointer, const void** start, size_t* bytes);

@@ -4,6 +4,7 @@
 #include "machine.h"
 #include "memory.h"
 #include "queues.h"
+#include "state.h"
 
 #include <cstdint>
 #include <cstring>
@@ -16,6 +17,7 @@ namespace {
 int begin(const Order& order) {
   if (!queues::is_stream(order.stream)) return machine::kInvalidHandle;
   if (int code = machine::use()) return code;
+  if (int code = state::pending()) return code;
   if (machine::is_capturing(order.stream)) return machine::refused_in_capture();  // a graph could not repeat it
   return order.waits ? machine::synchronize_stream(order.stream) : 0;
 }
