@@ -7,6 +7,7 @@ import dataclasses
 import os
 
 _SERVED = {"cudart": "libcudart.so.13", "nvrtc": "libnvrtc.so.13", "nccl": "libnccl.so.2"}
+_SERVED |= {"cublas": "libcublas.so.13", "cufft": "libcufft.so.12", "curand": "libcurand.so.10"}
 
 
 class DynamicLibNotFoundError(RuntimeError):

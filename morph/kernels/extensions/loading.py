@@ -81,7 +81,7 @@ class Kernel:
             is_cooperative: Whether its blocks may wait for each other.
         """
         words = c_char_p()
-        code = _runtime().morph_launch(
+        code = runtime().morph_launch(
             c_void_p(self.entry),
             (c_uint * 3)(*grid),
             (c_uint * 3)(*block),
@@ -102,7 +102,7 @@ class Module:
     """
 
     def __init__(self, path: pathlib.Path) -> None:
-        _runtime()
+        runtime()
         self._library = ctypes.CDLL(str(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
         self._entries = list(self._listed())
         self.kernels = {name: _kernel(name, each) for name, each in self._named() if each.launcher}
@@ -177,7 +177,8 @@ def _kernel(name: str, entry: _Entry) -> Kernel:
 
 
 @functools.cache
-def _runtime() -> ctypes.CDLL:
+def runtime() -> ctypes.CDLL:
+    """Return the toolkit's library, which all that is compiled is linked to."""
     path = str(native.provide(toolkit.assemble().library()))
     return ctypes.CDLL(
         path, handle=_ctypes.dlopen(path, os.RTLD_NOW)

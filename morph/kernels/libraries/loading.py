@@ -35,6 +35,7 @@ MODULES = {
     "libnccl": "nccl.functions",
     "libnvidia-ml": "nvml",
     "libnvToolsExt": "nvtx",
+    **dict.fromkeys(("libcublas", "libcufft", "libcurand"), "computing"),
 }
 
 
