@@ -1,4 +1,4 @@
-"""cuBLAS, cuFFT and cuRAND for programs that load them: the functions that CUDA C++ extensions are linked to."""
+"""cuBLAS, cuFFT and cuRAND for programs that load them: the functions that extensions are linked to."""
 
 from __future__ import annotations
 

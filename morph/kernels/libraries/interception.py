@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 DRIVER, RUNTIME = "libcuda.so.1", "libcudart.so"
 # they answer without the driver, so that one that loads is a real one that works
 INDEPENDENT = "libcuda", "libnvidia-ml", "libnvToolsExt"
-STEMS = "libcudart", "libcuda", "libnvrtc", "libnccl", "libnvidia-ml", "libnvToolsExt"
-STEMS += "libcublas", "libcufft", "libcurand"
+STEMS = (
+    *("libcudart", "libcuda", "libnvrtc", "libnccl", "libnvidia-ml", "libnvToolsExt"),
+    *("libcublas", "libcufft", "libcurand"),
+)
 
 
 _waiting: list[Interception] = []  # for the first use of a device

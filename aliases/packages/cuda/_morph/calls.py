@@ -24,6 +24,7 @@ SIMPLE: dict[str, Any] = {
     "attribute": ctypes.c_int,
     "limit": ctypes.c_int,
     "device": ctypes.c_int,
+    "name": ctypes.c_char_p,
 }
 
 
@@ -96,10 +97,16 @@ class Library:
         return Block() if word.endswith("_handle") else SIMPLE.get(word, ctypes.c_uint64)()
 
     def _passed(self, word: str, value: Any) -> Any:
-        if word in SIMPLE:
-            return SIMPLE[word](int(value))
         if word == "words":
             return ctypes.c_char_p(value)
+        if word == "texts":
+            return (ctypes.c_char_p * len(value or ()))(*(value or ()))
+        if word == "none":
+            return None
+        if word == "handle":
+            return ctypes.c_void_p(value.getPtr())
+        if word in SIMPLE:
+            return SIMPLE[word](int(value))
         if word.endswith("_handle"):
             return Block.from_buffer_copy(value.reserved)
         return ctypes.c_void_p(handles.address(value))

@@ -27,6 +27,10 @@ CUcontext = handles.handle("CUcontext", _MODULE)
 CUstream = handles.handle("CUstream", _MODULE)
 CUevent = handles.handle("CUevent", _MODULE)
 CUdeviceptr = handles.handle("CUdeviceptr", _MODULE)
+CUmodule = handles.handle("CUmodule", _MODULE)
+CUfunction = handles.handle("CUfunction", _MODULE)
+CUlibrary = handles.handle("CUlibrary", _MODULE)
+CUkernel = handles.handle("CUkernel", _MODULE)
 CUipcMemHandle = handles.reserved("CUipcMemHandle", _MODULE)
 CUipcEventHandle = handles.reserved("CUipcEventHandle", _MODULE)
 CUuuid = handles.Uuid
@@ -43,6 +47,10 @@ _library = calls.Library(
         "stream": CUstream,
         "event": CUevent,
         "address": CUdeviceptr,
+        "module": CUmodule,
+        "function": CUfunction,
+        "library": CUlibrary,
+        "kernel": CUkernel,
         "uuid": lambda block: CUuuid(block.raw),
         "memory_handle": CUipcMemHandle.of,
         "event_handle": CUipcEventHandle.of,
@@ -60,6 +68,35 @@ def cuCtxCreate(*arguments: Any) -> tuple[Any, Any]:
         ctypes.byref(place), ctypes.c_uint(int(flags)), ctypes.c_int(int(device))
     )
     return CUresult(code), None if code else CUcontext(place.value or 0)
+
+
+def cuLaunchKernel(f: Any, *arguments: Any) -> tuple[Any]:
+    """Launch a kernel: grid, block, shared memory, stream, arguments and ``extra``.
+
+    The arguments are an address, an array of addresses, or a tuple of values and a tuple of their types.
+    """
+    *numbers_, stream, given, extra = arguments
+    kept = None
+    if isinstance(given, tuple):
+        kept = [_argument(value, kind) for value, kind in zip(*given, strict=True)]
+        places = [each if isinstance(each, int) else ctypes.addressof(each) for each in kept]
+        given = (ctypes.c_void_p * (len(places) + 1))(*places)
+    code = _library.library.cuLaunchKernel(
+        ctypes.c_void_p(int(f)),
+        *[ctypes.c_uint(int(each)) for each in numbers_],
+        ctypes.c_void_p(handles.address(stream)),
+        ctypes.c_void_p(handles.address(given)),
+        ctypes.c_void_p(handles.address(extra)),
+    )
+    del kept
+    return (CUresult(code),)
+
+
+def _argument(value: Any, kind: Any) -> Any:
+    """Return an argument in memory, or the address where it is."""
+    if kind is None:
+        return int(value.getPtr())
+    return kind(int(value) if hasattr(value, "getPtr") else value)
 
 
 def cuGetErrorName(error: Any) -> tuple[Any, bytes | None]:

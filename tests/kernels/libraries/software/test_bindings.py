@@ -98,8 +98,8 @@ def test_devices_streams_and_errors():
 @pytest.mark.parametrize(
     ("module", "name", "reason"),
     [
-        ("nvrtc", "nvrtcCreateProgram", "makes PTX"),
-        ("driver", "cuModuleLoadData", "build the CUDA source"),
+        ("nvrtc", "nvrtcGetLTOIR", "libnvrtc.toml"),
+        ("driver", "cuTexRefCreate", "libcuda.toml"),
         ("runtime", "cudaGraphCreate", "torch.cuda.graph"),
     ],
 )
@@ -127,3 +127,22 @@ def test_enumerations_of_virtual_memory_are_there_without_its_functions():
     assert driver.CUmemAllocationHandleType.CU_MEM_HANDLE_TYPE_FABRIC == 8
     assert driver.CUmemLocationType(1) is driver.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
     assert not hasattr(driver, "cuMemCreate")
+
+
+def test_a_kernel_that_is_compiled_at_run_time():
+    driver, _ = bindings()
+    from cuda.bindings import nvrtc
+
+    source = b"template <class T> __global__ void scale(T* x, T by) { x[threadIdx.x] *= by; }"
+    program = checked(nvrtc.nvrtcCreateProgram(source, b"scale.cu", 0, [], []))
+    checked(nvrtc.nvrtcAddNameExpression(program, b"scale<float>"))
+    checked(nvrtc.nvrtcCompileProgram(program, 2, [b"--fmad=false", b"--gpu-architecture=sm_80"]))
+    image = b" " * checked(nvrtc.nvrtcGetCUBINSize(program))
+    checked(nvrtc.nvrtcGetCUBIN(program, image))
+    name = checked(nvrtc.nvrtcGetLoweredName(program, b"scale<float>"))
+    checked(nvrtc.nvrtcDestroyProgram(program))
+    kernel = checked(driver.cuModuleGetFunction(checked(driver.cuModuleLoadData(image)), name))
+    x = torch.arange(4, dtype=torch.float32, device="cuda")
+    arguments = ((x.data_ptr(), 2.5), (ctypes.c_void_p, ctypes.c_float))
+    checked(driver.cuLaunchKernel(kernel, 1, 1, 1, 4, 1, 1, 0, 0, arguments, 0))
+    assert x.tolist() == [0, 2.5, 5, 7.5]
