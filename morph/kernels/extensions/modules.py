@@ -1,12 +1,7 @@
-"""Modules of kernels that programs compile while they run, as NVIDIA's nvrtc does: text in, an image out.
-
-An image is a text of ours in the place of PTX or of a cubin, with the shared object in it. Its head names the
-toolkit that it is for, so that what programs keep of it is compiled anew after an upgrade.
-"""
+"""Modules of kernels that programs compile while they run, as NVIDIA's nvrtc does: text in, an image out."""
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import dataclasses
 import hashlib
@@ -20,10 +15,9 @@ from collections.abc import Mapping, Sequence
 from morph.base import native, private
 from morph.base.errors import MorphError
 from morph.kernels.extensions import loading, nvcc, toolkit
+from morph.kernels.extensions.image import Image, ImageError
 from morph.software import settings
 
-MARK = "// Made for morph's software device, and for no GPU"
-_LINKING = ("-shared", "-Xlinker", "-Bsymbolic")  # its names are its own, whatever the process has
 _EXPRESSION = "static const ::morph_cuda::Known morph_expression_{number}({quoted}, &{expression});\n"
 _DEFAULT = "default_program"  # as NVIDIA's nvrtc calls one without a name
 _UNKNOWN = re.compile(r"unrecognized command[- ]line option|nvcc .*: a value is missing")
@@ -41,10 +35,6 @@ class CompilationError(MorphError):
         self.is_of_options = _UNKNOWN.search(log) is not None
 
 
-class ImageError(MorphError):
-    """An image that the software device cannot load."""
-
-
 @dataclasses.dataclass(frozen=True)
 class Program:
     """What a module is compiled from.
@@ -60,49 +50,6 @@ class Program:
     name: str
     headers: Mapping[str, str]
     expressions: tuple[str, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True)
-class Image:
-    """A compiled module.
-
-    Attributes:
-        names: The lowered names, by their expressions.
-        library: The shared object.
-    """
-
-    names: Mapping[str, str]
-    library: bytes
-
-    def text(self) -> str:
-        """Return it as programs get it."""
-        names = "".join(f"// name {json.dumps(pair)}\n" for pair in self.names.items())
-        digest = hashlib.sha256(self.library).hexdigest()
-        head = f"//\n{MARK}\n// toolkit {_toolkit()}\n// object {digest}\n{names}//\n"
-        return head + base64.encodebytes(self.library).decode()
-
-    @classmethod
-    def parse(cls, text: str) -> Image:
-        """Read an image.
-
-        Raises:
-            ImageError: If it is none of this morph's, or not whole.
-        """
-        head, _, body = text.partition("\n//\n")
-        lines = head.splitlines()
-        facts = dict(re.findall(r"^// (toolkit|object) (\S+)$", "\n".join(lines[:4]), re.MULTILINE))
-        if MARK not in lines[1:2] or "object" not in facts:
-            raise ImageError("this is no image of a module that morph has compiled")
-        if facts.get("toolkit") != _toolkit():
-            raise ImageError("another release of morph or torch has compiled this module; compile it again")
-        try:
-            library = base64.b64decode(body.replace("\n", ""), validate=True)
-        except ValueError:
-            library = b""
-        if hashlib.sha256(library).hexdigest() != facts["object"]:
-            raise ImageError("this image of a module is not whole; compile it again")
-        names = [json.loads(line[8:]) for line in lines if line.startswith("// name ")]
-        return cls(dict(names), library)
 
 
 def build(program: Program, options: Sequence[str]) -> Image:
@@ -134,8 +81,8 @@ def _compile(
         for name, text in program.headers.items():
             _write(folder / "headers" / name, text)
         _write(source, _source(program))
-        words = [*options, f"-I{folder / 'headers'}", nvcc.MODULE, "-include", "morph/modules.h"]
-        words += [*_LINKING, "-MD", "-MF", str(listed), "-o", str(built), str(source)]
+        words = [*options, f"-I{folder / 'headers'}", *nvcc.MODULE, *nvcc.LINKED]
+        words += ["-MD", "-MF", str(listed), "-o", str(built), str(source)]
         done = subprocess.run(
             [str(tools.home / "bin" / "nvcc"), *words], capture_output=True, text=True, errors="replace"
         )
@@ -166,13 +113,14 @@ def _write(path: pathlib.Path, text: str) -> None:
     path.write_text(text, errors="surrogateescape")
 
 
-def _toolkit() -> str:
+def toolkit_name() -> str:
+    """Return the name of the toolkit that images are for."""
     return toolkit.assemble().home.name
 
 
 def _place(program: Program, options: Sequence[str]) -> pathlib.Path:
     identity = [
-        _toolkit(),
+        toolkit_name(),
         dataclasses.astuple(program),
         *options,
         settings.sanitizers(),
@@ -188,7 +136,7 @@ def _find(place: pathlib.Path) -> Image | None:
         kept = json.loads(private.read(place))
         needed: dict[str, list[int]] = kept["needed"]
         return (
-            Image.parse(kept["image"])
+            Image.parse(kept["image"], toolkit_name())
             if {k: tuple(v) for k, v in needed.items()} == _states(needed)
             else None
         )
@@ -198,7 +146,7 @@ def _find(place: pathlib.Path) -> Image | None:
 
 def _keep(place: pathlib.Path, image: Image, needed: Mapping[str, tuple[int, int]]) -> None:
     private.prepare(place.parent)
-    private.write(place, json.dumps({"needed": needed, "image": image.text()}).encode())
+    private.write(place, json.dumps({"needed": needed, "image": image.text(toolkit_name())}).encode())
 
 
 def _listed(rule: pathlib.Path, own: set[str]) -> list[str]:

@@ -5,6 +5,7 @@ It imports neither torch nor morph's activation: a build calls it once for each 
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import pathlib
 import shlex
@@ -17,6 +18,7 @@ from morph.base import private, variables
 from morph.base.errors import MorphError
 from morph.kernels.extensions import assembly, zones
 from morph.kernels.extensions import options as nvcc_options
+from morph.kernels.extensions.image import Image
 from morph.kernels.extensions.options import Options
 from morph.kernels.extensions.source import Source, SourceError
 from morph.kernels.extensions.translation import translate
@@ -48,7 +50,9 @@ _SANITIZED = (
     "-fno-tree-loop-distribute-patterns",  # a loop that becomes a memcpy is not seen
 )
 _CHECKED = "-DMORPH_CUDA_CHECKED"
-MODULE = "-DMORPH_CUDA_MODULE"  # what modules.py compiles
+# what modules.py compiles: its names are its own, whatever the process has
+MODULE = ("-DMORPH_CUDA_MODULE", "-include", "morph/modules.h")
+LINKED = ("-shared", "-Xlinker", "-Bsymbolic")
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -81,7 +85,22 @@ def _run(options: Options) -> int:
             [*_compiler(), "-x", "c++", "-c", "-fPIC", os.devnull, "-o", options.output or "a_dlink.o"]
         )
     with private.scratch("morph-nvcc-") as folder:
-        return _build(options, folder)
+        return (
+            _make_image(options, folder) if options.step in nvcc_options.IMAGES else _build(options, folder)
+        )
+
+
+def _make_image(options: Options, folder: pathlib.Path) -> int:
+    """Write a module in the place of PTX or of a cubin, which the served driver loads."""
+    target = options.output or f"{pathlib.Path(options.sources[0]).stem}.{options.step}"
+    built = str(folder / "module.so")
+    preprocessor, linker = [*options.preprocessor, *MODULE], [LINKED[0], f"-Wl,{LINKED[2]}"]
+    part = dataclasses.replace(options, step="link", output=built, preprocessor=preprocessor, linker=linker)
+    if status := _build(part, folder):
+        return status
+    text = Image({}, pathlib.Path(built).read_bytes()).text(_home().name)
+    pathlib.Path(target).write_text(text)
+    return 0
 
 
 def _build(options: Options, folder: pathlib.Path) -> int:
@@ -112,7 +131,7 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
         return status
     if assembly.is_in(Source(text)):  # most sources have none, and need not read the header
         _, text = _preprocess(source, target, options, scratch, *more, *_ASSEMBLY)
-    translated = translate(text, is_checked=is_sanitized, is_module=MODULE in options.preprocessor)
+    translated = translate(text, is_checked=is_sanitized, is_module=MODULE[0] in options.preprocessor)
     scratch.write_text(translated, errors="surrogateescape")
     if options.step == "preprocess":
         return _hand_over(scratch, options)

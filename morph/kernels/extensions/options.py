@@ -53,7 +53,6 @@ _IGNORED = re.compile(
 )
 _LINES = ("-lineinfo", "--generate-line-info", "-generate-line-info")
 _REFUSED = {
-    **dict.fromkeys(("-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin"), "NVIDIA's machine code"),
     **dict.fromkeys(("-optix-ir", "--optix-ir"), "OptiX"),
 }
 
@@ -69,7 +68,8 @@ class Options:
     Attributes:
         sources: The files to compile.
         output: What to write; None where nvcc chooses.
-        step: ``"compile"``, ``"link"``, ``"preprocess"``, ``"device link"`` or ``"version"``.
+        step: ``"compile"``, ``"link"``, ``"preprocess"``, ``"device link"``, ``"version"``, or an
+            image of ``IMAGES``.
         dependencies: The file to list the headers in that a source includes.
         preprocessor: Options for the preprocessor.
         compiler: Options for the compiler.
@@ -196,7 +196,9 @@ def _standard(options: Options, value: str) -> None:
     _pass(f"-std={value}", options, iter(()))
 
 
+IMAGES = ("ptx", "cubin", "fatbin")
 _STEPS = {
+    **{f"{dashes}{image}": image for image in IMAGES for dashes in ("-", "--")},
     **dict.fromkeys(("-c", "--compile"), "compile"),
     **dict.fromkeys(("-dlink", "--device-link"), "device link"),
     **dict.fromkeys(("-E", "--preprocess"), "preprocess"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
 Implementation = Callable[..., Any]
+_LEAVING = 0.05  # seconds after which a callback has returned
 
 
 class NullPointerError(ValueError):
@@ -71,8 +73,20 @@ class Callbacks:
                 return self._failed(name, NullPointerError("a null pointer") if null else error)
             except Exception as error:  # C code cannot receive it
                 return self._failed(name, error)
+            except BaseException as error:  # the user's Ctrl-C, or a test's time limit
+                _raise_later(type(error))
+                return self._failed(name, RuntimeError(f"it was interrupted: {error!r}"))
 
         return call
+
+
+def _raise_later(kind: type[BaseException]) -> None:
+    """Raise an exception in this thread a little later, when it has left the callback."""
+    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    arguments = ctypes.c_ulong(threading.get_ident()), ctypes.py_object(kind)
+    timer = threading.Timer(_LEAVING, raise_in, arguments)
+    timer.daemon = True
+    timer.start()
 
 
 def required(argument: Any) -> Any:

@@ -18,7 +18,7 @@ from morph.kernels.libraries.images import NOT_FOUND, RefusedImageError
 from morph.software import settings
 
 if TYPE_CHECKING:
-    from morph.kernels.extensions.modules import Image
+    from morph.kernels.extensions.image import Image
     from morph.kernels.libraries.loading import Loaded
 
 INVALID_VALUE, INVALID_HANDLE = 1, 400

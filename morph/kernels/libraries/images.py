@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import re
 
-from morph.kernels.extensions import modules
+from morph.kernels.extensions.image import Image, ImageError
+from morph.kernels.extensions.modules import toolkit_name
 
-INVALID_IMAGE, NO_BINARY, INVALID_PTX, NOT_FOUND = 200, 209, 218, 500
+INVALID_IMAGE, NO_BINARY, INVALID_PTX = 200, 209, 218
+NO_FILE, UNREADABLE, NOT_FOUND = 301, 304, 500
 _WAY_OUT = "compile the CUDA source with the served nvrtc, or with torch.utils.cpp_extension, or use torch"
 _BINARIES = (
     b"\x7fELF",
@@ -30,7 +32,7 @@ class RefusedImageError(Exception):
         self.code = code
 
 
-def of_address(address: int) -> modules.Image:
+def of_address(address: int) -> Image:
     """Return the image at an address, which ends with a zero.
 
     Raises:
@@ -39,7 +41,7 @@ def of_address(address: int) -> modules.Image:
     return of_bytes(ctypes.string_at(address))
 
 
-def of_file(path: str) -> modules.Image:
+def of_file(path: str) -> Image:
     """Return the image in a file.
 
     Raises:
@@ -49,12 +51,11 @@ def of_file(path: str) -> modules.Image:
         with open(path, "rb") as file:
             return of_bytes(file.read())
     except OSError as error:
-        raise RefusedImageError(
-            NOT_FOUND if isinstance(error, FileNotFoundError) else 304, str(error)
-        ) from None
+        code = NO_FILE if isinstance(error, FileNotFoundError) else UNREADABLE
+        raise RefusedImageError(code, str(error)) from None
 
 
-def of_bytes(image: bytes) -> modules.Image:
+def of_bytes(image: bytes) -> Image:
     """Return an image.
 
     Raises:
@@ -70,6 +71,6 @@ def of_bytes(image: bytes) -> modules.Image:
         made = f" that {producer[1].strip()} made" if producer else ""
         raise RefusedImageError(INVALID_PTX, f"the software device runs no PTX{made}; {_WAY_OUT}")
     try:
-        return modules.Image.parse(text)
-    except modules.ImageError as error:
+        return Image.parse(text, toolkit_name())
+    except ImageError as error:
         raise RefusedImageError(INVALID_IMAGE, f"{error}; {_WAY_OUT}") from None

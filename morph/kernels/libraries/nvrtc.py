@@ -16,7 +16,7 @@ from morph.software.machine import is_started
 
 if TYPE_CHECKING:
     from morph.backends import Backend
-    from morph.kernels.extensions.modules import Image
+    from morph.kernels.extensions.image import Image
     from morph.kernels.libraries.loading import Loaded
 
 CODES = numbers.enumerators("nvrtcResult")
@@ -35,6 +35,7 @@ _IGNORED = re.compile(
     r"|time|time-trace|fdevice-\S+|frandom-seed|jump-table-density|device-stack-protector|version-ident|device-w|dw"
     r"|enable-extended-lambda|default-stream|restrict|disable-warnings|maxrregcount|fmad|ftz|prec-div|prec-sqrt)(?:=\S*)?"
 )
+_MISSING_HEADER = re.compile(r"fatal error: (\S+): No such file or directory$", re.MULTILINE)
 _REFUSED = re.compile(r"--?(?:dlto|dlink-time-opt|gen-opt-lto|optix-ir|tile\S*)(?:=.*)?")
 
 
@@ -78,13 +79,15 @@ class Program:
             self.log = f"nvrtc: error: {error}"
             return INVALID_OPTION
         except modules.CompilationError as error:
-            self.log = str(error)
+            self.log = _as_nvrtcs(str(error))
             return INVALID_OPTION if error.is_of_options else COMPILATION
         return 0
 
     def code(self) -> bytes:
         """Return the image as programs get it, with the zero at its end."""
-        return self.image.text().encode() + b"\0" if self.image else b""
+        from morph.kernels.extensions.modules import toolkit_name
+
+        return self.image.text(toolkit_name()).encode() + b"\0" if self.image else b""
 
 
 def functions(library: Loaded, backend: Backend) -> Callbacks:
@@ -130,6 +133,12 @@ def translated(options: Sequence[str]) -> Iterator[str]:
             yield option
     if not is_standard_given:
         yield "-std=c++17"
+
+
+def _as_nvrtcs(log: str) -> str:
+    """Return the compiler's messages in nvrtc's form, in which programs look for missing headers."""
+    log = re.sub(r"^([^\s:]+):(\d+):(?:\d+:)? (?=\w+( \w+)?: )", r"\1(\2): ", log, flags=re.MULTILINE)
+    return _MISSING_HEADER.sub(r'catastrophic error: cannot open source file "\1"', log)
 
 
 def _newer(year: str) -> str:

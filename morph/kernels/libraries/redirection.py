@@ -26,13 +26,15 @@ from morph.finders.finder import find_elsewhere
 from morph.finders.packages.importers import is_import
 
 RUNTIME = "libcudart.so.13"
-# the modules that hold it, and what each one is linked to beside it
-_MODULES: dict[str, tuple[str, ...]] = {
-    "cupy_backends.cuda.api.runtime": (),
-    "cupy.cuda.cub": (),
-    "cupy.cuda.thrust": (),
-    "cupy.random._generator_api": (),
-    "cupy.cuda.jitify": ("libnvrtc.so.13",),
+# the modules that hold it
+_MODULES = {
+    "cupy_backends.cuda.api.runtime",
+    "cupy.cuda.cub",
+    "cupy.cuda.thrust",
+    "cupy.random._generator_api",
+}
+_REFUSED = {
+    "cupy.cuda.jitify": "Jitify has headers of its own in the place of the compiler's; leave jitify=True out"
 }
 _OLDER = "cudaGetDeviceProperties_v2"  # which CUDA 13 no longer has
 _MARK = b"libcudart_static_"
@@ -67,12 +69,12 @@ class Redirections:
         Raises:
             RedirectionError: If the module is imported and cannot be redirected.
         """
-        if fullname not in _MODULES or not is_import(sys._getframe(1)):
+        if fullname not in {*_MODULES, *_REFUSED} or not is_import(sys._getframe(1)):
             return None
+        if fullname in _REFUSED:
+            raise RedirectionError(f"{fullname}: {_REFUSED[fullname]}")
         spec = find_elsewhere(self, fullname, path, target)
         if spec is not None and spec.origin and holds_runtime(spec.origin):
-            for each in _MODULES[fullname]:
-                ctypes.CDLL(each)
             redirect(spec.origin)
         return None
 

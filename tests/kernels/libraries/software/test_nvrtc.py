@@ -2,7 +2,9 @@
 
 import ctypes
 import functools
+import time
 from ctypes import byref, c_char_p, c_double, c_float, c_int, c_size_t, c_uint, c_void_p
+from unittest import mock
 
 import pytest
 import torch
@@ -224,7 +226,7 @@ def test_a_damaged_image_is_refused():
 def test_a_program_that_does_not_compile_has_a_log():
     program = Program('extern "C" __global__ void one() {\n  int x = nothing;\n}')
     assert program.compile() == 6
-    assert b"own.cu:2" in program.get("ProgramLog")
+    assert b"own.cu(2): error: " in program.get("ProgramLog")
     assert program.compile("--gpu-architecture=sm_1") == 5
     assert program.compile("-dlto") == 5
     assert b"-dlto: the software device makes no such code" in program.get("ProgramLog")
@@ -266,3 +268,24 @@ def test_torchs_own_compilation():
     assert x.tolist() == [2.0] * 4
     with pytest.raises(RuntimeError, match="Kernel compilation failed"):
         torch.cuda._compile_kernel("nothing", "twice")
+
+
+def test_an_interrupt_is_raised_once_the_call_is_back():
+    from morph.kernels.extensions import modules
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    @mock.patch.object(modules, "build", interrupted)
+    def compile_and_go_on():
+        assert Program("").compile() == 11
+        time.sleep(5)
+
+    with pytest.raises(KeyboardInterrupt):
+        compile_and_go_on()
+
+
+def test_the_log_names_a_missing_header_as_nvrtc_does():
+    program = Program('#include "nothing.h"')
+    assert program.compile() == 6
+    assert b'own.cu(1): catastrophic error: cannot open source file "nothing.h"' in program.get("ProgramLog")
