@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,31 @@ if TYPE_CHECKING:
     from morph.backends import Backend
     from morph.base import native
     from morph.base.journal import Journal
+    from morph.kernels.extensions.image import Image as Image
+    from morph.kernels.extensions.image import ImageError as ImageError
+    from morph.kernels.extensions.loading import Kernel as Kernel
+    from morph.kernels.extensions.loading import Module as Module
+    from morph.kernels.extensions.loading import load as load
+    from morph.kernels.extensions.loading import runtime as runtime
+    from morph.kernels.extensions.modules import CompilationError as CompilationError
+    from morph.kernels.extensions.modules import Program as Program
+    from morph.kernels.extensions.modules import build as build
+    from morph.kernels.extensions.modules import toolkit_name as toolkit_name
     from morph.kernels.extensions.refusals import Refused
+
+# modules of kernels that are compiled at run time; most processes need none
+_LAZY = {
+    "image": {"Image", "ImageError"},
+    "loading": {"Kernel", "Module", "load", "runtime"},
+    "modules": {"CompilationError", "Program", "build", "toolkit_name"},
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _LAZY.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def install(backend: Backend, journal: Journal) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING
 
-from morph.kernels.extensions import loading
+from morph.kernels.extensions import runtime
 from morph.kernels.libraries.callbacks import Callbacks
 from morph.software.machine import is_started
 
@@ -24,9 +24,9 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
     calls = Callbacks(lambda name, error: library.table.refusal)
     if not is_started():
         return calls
-    runtime = loading.runtime()
+    own = runtime()
     for name in library.table.releases[library.file]:
         if library.table.entry(name).is_served:
-            own = name if hasattr(runtime, name) else name.removesuffix("_v2")
-            calls.serve_address(name, ctypes.cast(runtime[own], ctypes.c_void_p))
+            known = name if hasattr(own, name) else name.removesuffix("_v2")
+            calls.serve_address(name, ctypes.cast(own[known], ctypes.c_void_p))
     return calls

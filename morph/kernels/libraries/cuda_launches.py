@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from ctypes import POINTER, c_int, c_size_t, c_uint, c_void_p
 from typing import Any
 
-from morph.kernels.extensions.loading import Kernel
+from morph.kernels.extensions import Kernel
 from morph.kernels.libraries import numbers
 from morph.kernels.libraries.callbacks import Callbacks, required
 from morph.kernels.libraries.cuda_modules import CODES, INVALID_HANDLE, INVALID_VALUE, Modules

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from typing import TYPE_CHECKING, Any
 
-from morph.kernels.extensions.modules import toolkit_name
+from morph.kernels.extensions import toolkit_name
 from morph.kernels.libraries import images
 from morph.kernels.libraries.callbacks import Callbacks, required
 from morph.kernels.libraries.cuda_modules import INVALID_HANDLE, INVALID_VALUE
 from morph.kernels.libraries.images import RefusedImageError
 
 if TYPE_CHECKING:
-    from morph.kernels.extensions.image import Image
+    from morph.kernels.extensions import Image
     from morph.kernels.libraries.loading import Loaded
 
 NOT_SUPPORTED = 801

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from morph.kernels.extensions import loading
+from morph.kernels.extensions import Kernel, Module, load
 from morph.kernels.libraries import images
 from morph.kernels.libraries.callbacks import Callbacks, required, text
 from morph.kernels.libraries.images import NOT_FOUND, RefusedImageError
 from morph.software import settings
 
 if TYPE_CHECKING:
-    from morph.kernels.extensions.image import Image
+    from morph.kernels.extensions import Image
     from morph.kernels.libraries.loading import Loaded
 
 INVALID_VALUE, INVALID_HANDLE = 1, 400
@@ -36,7 +36,7 @@ class Function:
         shared: Bytes of dynamic shared memory that a launch may ask for.
     """
 
-    kernel: loading.Kernel
+    kernel: Kernel
     module: int
     shared: int = 48 << 10
 
@@ -46,7 +46,7 @@ class Modules:
 
     def __init__(self, library: Loaded) -> None:
         self.library = library
-        self.modules: dict[int, loading.Module] = {}
+        self.modules: dict[int, Module] = {}
         self.functions: dict[int, Function] = {}
         self.variables: dict[int, set[int]] = {}  # the addresses of those that were asked for
         self._handles = itertools.count(0x20000, 16)
@@ -67,7 +67,7 @@ class Modules:
         """Load a module, and write its handle; return an error code."""
         required(answer)
         try:
-            module = loading.load(image().library)
+            module = load(image().library)
         except RefusedImageError as error:
             self.library.say(error.code, str(error))
             return error.code

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 
-from morph.kernels.extensions.image import Image, ImageError
-from morph.kernels.extensions.modules import toolkit_name
+from morph.kernels.extensions import Image, ImageError, toolkit_name
 
 INVALID_IMAGE, NO_BINARY, INVALID_PTX = 200, 209, 218
 NO_FILE, UNREADABLE, NOT_FOUND = 301, 304, 500

@@ -16,7 +16,7 @@ from morph.software.machine import is_started
 
 if TYPE_CHECKING:
     from morph.backends import Backend
-    from morph.kernels.extensions.image import Image
+    from morph.kernels.extensions import Image
     from morph.kernels.libraries.loading import Loaded
 
 CODES = numbers.enumerators("nvrtcResult")
@@ -67,25 +67,26 @@ class Program:
 
     def compile(self, options: Sequence[str], architectures: Sequence[int]) -> int:
         """Compile it; return an error code."""
-        from morph.kernels.extensions import modules
+        from morph.kernels.extensions import CompilationError, build
+        from morph.kernels.extensions import Program as Wanted
 
         self.image, self.log = None, ""
         try:
             self.is_virtual = _is_virtual(options, architectures)
             given = list(translated(options))
-            wanted = modules.Program(self.source, self.name, self.headers, tuple(self.expressions))
-            self.image = modules.build(wanted, given)
+            wanted = Wanted(self.source, self.name, self.headers, tuple(self.expressions))
+            self.image = build(wanted, given)
         except OptionError as error:
             self.log = f"nvrtc: error: {error}"
             return INVALID_OPTION
-        except modules.CompilationError as error:
+        except CompilationError as error:
             self.log = _as_nvrtcs(str(error))
             return INVALID_OPTION if error.is_of_options else COMPILATION
         return 0
 
     def code(self) -> bytes:
         """Return the image as programs get it, with the zero at its end."""
-        from morph.kernels.extensions.modules import toolkit_name
+        from morph.kernels.extensions import toolkit_name
 
         return self.image.text(toolkit_name()).encode() + b"\0" if self.image else b""
 
