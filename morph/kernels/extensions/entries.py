@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -10,6 +9,7 @@ from typing import NamedTuple
 from morph.kernels.extensions import launches
 from morph.kernels.extensions.source import Edits, Source
 
+_LINE = re.compile(r"\n(?:#[^\n]*\n)*")
 _TEMPLATE = re.compile(r"(?<!\w)template\s*<")
 
 
@@ -29,12 +29,10 @@ class Definition(NamedTuple):
 
 def add(source: Source, edits: Edits) -> None:
     """Put what lists a kernel after the definition of each; templates are asked for by their arguments."""
-    found = list(_definitions(source))
-    count = collections.Counter(each.name for each in found)
-    for number, each in enumerate(found):
+    for number, each in enumerate(_definitions(source)):
         kernel = f"&{each.name}"
-        if count[each.name] > 1:  # the type tells overloaded functions apart
-            kernel = f"static_cast<void (*)({each.parameters})>({kernel})"
+        if "=" not in each.parameters:  # the type tells overloaded functions apart, and takes no defaults
+            kernel = f"static_cast<void (*)({_LINE.sub(' ', each.parameters)})>({kernel})"
         edits.replace(
             each.end, each.end, f" static const ::morph_cuda::Known morph_known_{number}(nullptr, {kernel});"
         )

@@ -11,6 +11,7 @@ import torch
 
 SOURCE = """
 #include "scale.h"
+#include <cuda/std/bit>
 __constant__ float factors[4];
 __device__ int launches;
 extern "C" __global__ void add(const float* x, const float* y, float* z, int n) {
@@ -26,6 +27,9 @@ __global__ void __launch_bounds__(128) fill(float* x, char c, double d) {
 }
 __global__ void fill(int* x) { *x = ++launches; }
 }
+template <class T> __device__ void alike(T x) {}
+__global__ void alike(int* x,
+                      unsigned y) { *x = cuda::std::byteswap(y); }
 extern "C" __global__ void wrong(int* x) { assert(x == nullptr); }
 """
 HEADER = b"template <class T> __device__ T scaled(T value, T by) { return value * by; }"
@@ -117,6 +121,13 @@ def test_a_template_by_its_lowered_name():
     assert x.tolist() == [2.5 * i for i in range(8)]
 
 
+def test_a_kernel_whose_name_is_a_functions_too():
+    x = torch.zeros(1, dtype=torch.int32, device="cuda")
+    kernel = function(load(compiled().get("PTX")), b"_Z5alikePij")
+    assert launch(kernel, 1, 1, c_void_p(x.data_ptr()), c_uint(0x01020304)) == 0
+    assert x.item() == 0x04030201
+
+
 def test_each_module_has_its_own_variables():
     first, second = load(compiled().get("PTX")), load(compiled().get("PTX"))
     place, size = c_void_p(), c_size_t()
@@ -152,7 +163,7 @@ def test_errors_of_launches_name_the_kernel():
     assert code == 1
     assert "add: invalid configuration argument (<<<(1, 1, 1), (2048, 1, 1), 0>>>)" in words(code)
     assert launch(function(module, b"wrong"), 1, 1, c_void_p(x.data_ptr())) == 710
-    assert "x == nullptr at own.cu:18" in words(710)
+    assert "x == nullptr at own.cu:22" in words(710)
     assert driver().cuModuleGetFunction(byref(c_void_p()), module, b"nothing") == 500
     assert "it has" in words(500)
 
@@ -173,7 +184,7 @@ def test_a_library_of_kernels():
     nothing = [None, None, 0, None, None, 0]
     assert driver().cuLibraryLoadData(byref(library), compiled().get("PTX"), *nothing) == 0
     assert driver().cuLibraryGetKernelCount(byref(count), library) == 0
-    assert count.value == 5
+    assert count.value == 6
     assert driver().cuLibraryGetKernel(byref(kernel), library, b"add") == 0
     assert driver().cuKernelGetFunction(byref(kernel), kernel) == 0
     assert driver().cuFuncGetName(byref(name), kernel) == 0

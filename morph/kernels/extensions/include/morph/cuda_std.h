@@ -19,7 +19,17 @@ namespace cuda {
 
 namespace std {
 using namespace ::std;
+#ifndef __cpp_lib_byteswap  // of C++23
+template <class T, class = enable_if_t<is_integral_v<T>>>
+constexpr T byteswap(T value) noexcept {
+  static_assert(sizeof(T) <= 8);
+  if constexpr (sizeof(T) == 8) return T(__builtin_bswap64(value));
+  else if constexpr (sizeof(T) == 4) return T(__builtin_bswap32(value));
+  else if constexpr (sizeof(T) == 2) return T(__builtin_bswap16(value));
+  else return value;
 }
+#endif
+}  // namespace std
 
 struct morph_greater {
   template <class T> static constexpr bool is_first(const T& a, const T& b) { return b < a; }
