@@ -56,6 +56,9 @@ print("alive")
         ("libcuda.so.1", {"cuCtxGetFlags": 1, "cuStreamGetCtx": 1, "cuDeviceGetByPCIBusId": 1}),
         ("libcuda.so.1", {"cuModuleLoadData": 1, "cuLaunchKernel": 400, "cuModuleGetFunction": 1}),
         ("libnvrtc.so.13", {"nvrtcCreateProgram": 3, "nvrtcCompileProgram": 4, "nvrtcVersion": 3}),
+        ("libcublas.so.13", {"cublasSgemm_v2": 1, "cublasGetVersion_v2": 7}),
+        ("libcufft.so.12", {"cufftGetVersion": 4}),
+        ("libcurand.so.10", {"curandGetVersion": 104}),
         ("libnccl.so.2", {"ncclGetUniqueId": 4, "ncclGetVersion": 4, "ncclCommInitRank": 4}),
         ("libnvidia-ml.so.1", {"nvmlDeviceGetName": 1}),  # nvmlInit was not called
         ("libnvToolsExt.so.1", {}),

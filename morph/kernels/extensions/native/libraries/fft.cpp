@@ -136,7 +136,10 @@ using namespace morph_cuda::fft;
 
 extern "C" {
 
-cufftResult cufftGetVersion(int* version) { return *version = CUFFT_VERSION, CUFFT_SUCCESS; }
+cufftResult cufftGetVersion(int* version) {
+  if (!version) return CUFFT_INVALID_VALUE;
+  return *version = CUFFT_VERSION, CUFFT_SUCCESS;
+}
 cufftResult cufftCreate(cufftHandle* handle) {
   return made(handle, [](cufftHandle) { return CUFFT_SUCCESS; });
 }

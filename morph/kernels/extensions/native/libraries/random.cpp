@@ -138,7 +138,10 @@ using State = curandStatePhilox4_32_10_t;
 
 extern "C" {
 
-curandStatus_t curandGetVersion(int* version) { return *version = CURAND_VERSION, CURAND_STATUS_SUCCESS; }
+curandStatus_t curandGetVersion(int* version) {
+  if (!version) return CURAND_STATUS_OUT_OF_RANGE;
+  return *version = CURAND_VERSION, CURAND_STATUS_SUCCESS;
+}
 curandStatus_t curandCreateGenerator(curandGenerator_t* generator, curandRngType_t type) { return create(generator, type); }
 curandStatus_t curandCreateGeneratorHost(curandGenerator_t* generator, curandRngType_t type) { return create(generator, type); }
 curandStatus_t curandDestroyGenerator(curandGenerator_t generator) {
