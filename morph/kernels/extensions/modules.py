@@ -12,7 +12,7 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from morph.base import native, private
+from morph.base import native, private, variables
 from morph.base.errors import MorphError
 from morph.kernels.extensions import loading, nvcc, toolkit
 from morph.kernels.extensions.image import Image, ImageError
@@ -125,6 +125,7 @@ def _place(program: Program, options: Sequence[str]) -> pathlib.Path:
         *options,
         settings.sanitizers(),
         os.environ.get("CXX"),
+        os.environ.get(variables.DEVICE_PROFILE),
     ]
     digest = hashlib.sha256(repr(identity).encode()).hexdigest()
     return private.folders("modules")[0] / digest[:2] / digest
