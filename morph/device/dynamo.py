@@ -53,12 +53,17 @@ def _is_cuda(words: Words) -> Handler:
 
 def _interface_for_device(words: Words) -> Handler:
     """Return the backend's interface for CUDA, except to ``has_triton``, which tries all of triton's."""
+    own = words.backend.device_type
+
+    def without_index(device: Any) -> Any:  # torch_tpu registers none for "tpu:0"
+        named = words.device(device)
+        return own if isinstance(named, str) and named.startswith(f"{own}:") else named
 
     def call(wrapped: Callable[..., Any], instance: Any, args: Args, kwargs: Kwargs) -> Any:
         if caller(sys._getframe(1)) == "torch.utils._triton":
             return wrapped(*args, **kwargs)
-        translated = {name: words.device(value) for name, value in kwargs.items()}
-        return wrapped(*map(words.device, args), **translated)
+        translated = {name: without_index(value) for name, value in kwargs.items()}
+        return wrapped(*map(without_index, args), **translated)
 
     return call
 

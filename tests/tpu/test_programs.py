@@ -48,6 +48,7 @@ def test_a_log_that_the_user_asks_for_is_written(tpu: Platform) -> None:
 
 
 NAMES = """
+import importlib
 import time
 
 import torch
@@ -59,6 +60,10 @@ x = torch.ones(3, device="cuda")
 assert x.is_cuda and x.device == torch.device("cuda", 0) and isinstance(x, torch.cuda.FloatTensor)
 
 stream, event = torch.cuda.Stream(), torch.cuda.Event(enable_timing=True)
+made = torch.Stream(device="cuda"), torch.Stream("cuda"), torch.Stream(torch.device("cuda"), priority=0)
+assert {each.device for each in made} == {torch.device("cuda", 0)} and len({*made}) == 3
+interfaces = importlib.import_module("torch._dynamo.device_interface")
+assert interfaces.get_interface_for_device("cuda:0") is interfaces.get_interface_for_device("cuda")
 with torch.cuda.stream(stream):
     assert torch.cuda.current_stream() == stream != torch.cuda.default_stream()
     event.record()

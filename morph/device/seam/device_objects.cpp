@@ -6,8 +6,10 @@
 #include "seam.h"
 
 #include <c10/core/Event.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/csrc/Device.h>
 #include <torch/csrc/Event.h>
+#include <torch/csrc/Stream.h>
 
 namespace seam {
 namespace {
@@ -17,6 +19,7 @@ using c10::DeviceType;
 
 SlotReplacement<newfunc> torch_new;
 SlotReplacement<newfunc> torch_event_new;
+SlotReplacement<newfunc> torch_stream_new;
 SlotReplacement<reprfunc> torch_repr;
 SlotReplacement<reprfunc> torch_str;
 SlotReplacement<hashfunc> torch_hash;
@@ -102,6 +105,35 @@ PyObject* new_event(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return made;
 }
 
+// Some vendors make no stream for a device without an index, which is the current one to CUDA.
+PyObject* with_index(PyObject* given) {
+  auto* type = reinterpret_cast<PyObject*>(&THPDeviceType);
+  PyObject* made = THPDevice_Check(given) ? Py_NewRef(given) : PyObject_CallOneArg(type, given);
+  if (made == nullptr) return nullptr;
+  auto device = reinterpret_cast<THPDevice*>(translated(made))->device;
+  if (device.type() != target() || device.has_index()) return made;
+  Py_DECREF(made);
+  return THPDevice_New(c10::impl::getDeviceGuardImpl(target())->getDevice());
+}
+
+PyObject* new_stream(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  PyObject* named = kwargs == nullptr ? nullptr : PyDict_GetItemString(kwargs, "device");
+  bool is_first = named == nullptr && PyTuple_Size(args) == 1;
+  PyObject* given = is_first ? PyTuple_GetItem(args, 0) : named;
+  if (given == nullptr || !(THPDevice_Check(given) || PyUnicode_Check(given)))
+    return torch_stream_new.torchs(type, args, kwargs);
+  PyObject* device = with_index(given);
+  if (device == nullptr) return nullptr;
+  PyObject* rest = is_first ? PyTuple_New(0) : Py_NewRef(args);
+  PyObject* options = kwargs == nullptr ? PyDict_New() : PyDict_Copy(kwargs);
+  PyDict_SetItemString(options, "device", device);
+  PyObject* made = torch_stream_new.torchs(type, rest, options);
+  Py_DECREF(device);
+  Py_DECREF(rest);
+  Py_DECREF(options);
+  return made;
+}
+
 }  // namespace
 
 void engage_device_objects() {
@@ -116,11 +148,12 @@ void engage_device_objects() {
   torch_reduce.put(&device, "__reduce__", reduce);
   torch_enter.put(&device, "__enter__", enter);
   torch_event_new.put(&THPEventType.tp_new, new_event);
-  PyType_Modified(&device);
-  PyType_Modified(&THPEventType);
+  torch_stream_new.put(&THPStreamClass->tp_new, new_stream);
+  for (auto* type : {&device, &THPEventType, THPStreamClass}) PyType_Modified(type);
 }
 
 void disengage_device_objects() {
+  torch_stream_new.restore();
   torch_event_new.restore();
   torch_enter.restore();
   torch_reduce.restore();
@@ -131,8 +164,7 @@ void disengage_device_objects() {
   torch_str.restore();
   torch_repr.restore();
   torch_new.restore();
-  PyType_Modified(&THPDeviceType);
-  PyType_Modified(&THPEventType);
+  for (auto* type : {&THPDeviceType, &THPEventType, THPStreamClass}) PyType_Modified(type);
 }
 
 }  // namespace seam
