@@ -141,6 +141,12 @@ def test_what_has_no_kernel_is_computed_on_the_host_and_said_once(tpu: Platform)
     assert done.stderr.count("aten::trace is computed on the host: the device has no kernel for it") == 1
 
 
+def test_copies_end_before_what_is_not_pinned_changes(tpu: Platform) -> None:
+    done = tpu.run(pathlib.Path(__file__).parent / "copies.py")
+    assert done.stdout == "done\n"
+    assert done.stderr.count('no memory is pinned for tpu here: to("cpu", non_blocking=True) waits') == 1
+
+
 def test_a_program_that_keeps_compiling_is_told_so_once(tpu: Platform) -> None:
     program = pathlib.Path(__file__).parent / "shapes.py"
     lines = program.read_text(encoding="utf-8").splitlines()

@@ -73,6 +73,7 @@ class Facts(NamedTuple):
     sparse_products: str = ""
     host_kernels: bool = False
     own_device: bool = False
+    unordered_copies: bool = False
 
 
 class Table(NamedTuple):

@@ -65,6 +65,13 @@ class Seam(Protocol):
     def compute_rest_on_host(self) -> None:
         """Compute on the host what the vendor has no kernel for; a line says so once for each operator."""
 
+    def order_copies(self, saying: str) -> None:
+        """Let copies that are not blocking end before they return where the host's memory is not pinned.
+
+        Args:
+            saying: The line that is said when the vendor first can pin no memory for one.
+        """
+
     def number_by_local_rank(self) -> None:
         """Let the one device of a process, the vendor's 0, be CUDA's device number ``LOCAL_RANK``."""
 

@@ -27,6 +27,7 @@ constexpr Part parts[] = {
     {[] {}, disengage_formats},
     {[] {}, disengage_reductions},
     {[] {}, disengage_host},
+    {[] {}, disengage_copies},
 };
 
 std::vector<Part> engaged;
@@ -109,6 +110,15 @@ PyObject* fall_back(PyObject*, PyObject*) {
   });
 }
 
+PyObject* order(PyObject*, PyObject* saying) {
+  const char* line = PyUnicode_AsUTF8(saying);
+  if (line == nullptr) return nullptr;
+  return guarded([&] {
+    order_copies(line);
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* number(PyObject*, PyObject*) {
   number_by_local_rank();
   Py_RETURN_NONE;
@@ -143,6 +153,7 @@ PyMethodDef functions[] = {
      "Has operators compute without the memory formats that they refuse."},
     {"reduce_on_host", work_around<reduce_on_host>, METH_VARARGS, "Has collectives reduce dtypes on the host."},
     {"compute_rest_on_host", fall_back, METH_NOARGS, "Has the host compute what the device has no kernel for."},
+    {"order_copies", order, METH_O, "Has copies end before they return where the host's memory is not pinned."},
     {"number_by_local_rank", number, METH_NOARGS, "Has CUDA number the one device of a process by its local rank."},
     {"disengage", disengage, METH_NOARGS, "Puts everything back."},
     {"caught", caught, METH_NOARGS, "The calls that came through, by operator name."},

@@ -22,6 +22,7 @@ class NativeSeam:
         self.leave_out_formats = module.leave_out_formats
         self.compute_rest_on_host = module.compute_rest_on_host
         self.number_by_local_rank = module.number_by_local_rank
+        self.order_copies = module.order_copies
 
     def answer_by_caller(self, views: Views) -> None:
         """Let devices be "cuda" to code that sees CUDA; the view of a code object is asked for once."""

@@ -8,13 +8,10 @@
 #include <c10/core/ScalarType.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/custom_class.h>
-#include <torch/library.h>
 
 #include <atomic>
 #include <cstdio>
-#include <list>
 #include <set>
-#include <unordered_map>
 
 namespace seam {
 namespace {
@@ -26,8 +23,7 @@ using torch::jit::Stack;
 using Tensors = std::vector<Tensor>;
 
 // Never destroyed: at exit other threads may still dispatch.
-std::list<torch::Library>& reduction_libraries = *new std::list<torch::Library>;
-auto& originals = *new std::unordered_map<const void*, Kernel>;
+Over& reducing = *new Over;
 auto& refused = *new std::set<at::ScalarType>;
 Notice& reduction_notice = *new Notice;
 
@@ -127,7 +123,7 @@ struct Call {
 void reduce(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   size_t count = op.schema().arguments().size();
   Call call{op, {stack->end() - int64_t(count), stack->end()}};
-  if (!call.is_refused()) return originals.at(&op.operator_name()).callBoxed(op, keys, stack);
+  if (!call.is_refused()) return reducing.call_targets(op, keys, stack);
   reduction_notice.say();
   at::AutoDispatchBelowADInplaceOrView no_autograd;
   call.run();
@@ -137,31 +133,20 @@ void reduce(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stac
 }
 
 constexpr const char* names[] = {
-    "allreduce_", "allreduce_coalesced_", "reduce_", "reduce_scatter_", "_reduce_scatter_base_",
-    "reduce_scatter_tensor_coalesced_"};
+    "c10d::allreduce_", "c10d::allreduce_coalesced_", "c10d::reduce_", "c10d::reduce_scatter_",
+    "c10d::_reduce_scatter_base_", "c10d::reduce_scatter_tensor_coalesced_"};
 
-// torch warns when a kernel replaces another; here that is intended, and undone later.
 }  // namespace
 
 void reduce_on_host(const std::vector<std::string>& dtypes, const std::string& saying) {
-  Quiet quiet;
-  c10::WarningUtils::WarningHandlerGuard guard(&quiet);
   disengage_reductions();
   reduction_notice.line = saying;
   for (const auto& dtype : dtypes) refused.insert(c10::getStringToDtypeMap().at(dtype));
-  auto key = c10::computeDispatchKey({}, {}, c10::Device(target()));
-  for (const char* name : names) {
-    auto op = c10::Dispatcher::singleton().findSchema({std::string("c10d::") + name, ""});
-    if (!op || !op->hasKernelForDispatchKey(key)) continue;
-    originals.emplace(&op->operator_name(), kernel_of(*op, key));
-    reduction_libraries.emplace_back(torch::Library::IMPL, "c10d", key, __FILE__, __LINE__)
-        .impl(name, torch::CppFunction::makeFromBoxedFunction<&reduce>());
-  }
+  for (const char* name : names) reducing.put<&reduce>(name);
 }
 
 void disengage_reductions() {
-  while (!reduction_libraries.empty()) reduction_libraries.pop_back();
-  originals.clear();
+  reducing.remove();
   refused.clear();
 }
 

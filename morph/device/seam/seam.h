@@ -74,6 +74,11 @@ void disengage_reductions();
 void compute_rest_on_host();
 void disengage_host();
 
+// Makes copies with non_blocking=True end before they return where the host's memory is not pinned. `saying` is
+// printed the first time that the vendor can pin none for a copy to new memory.
+void order_copies(const std::string& saying);
+void disengage_copies();
+
 // Whether the code that runs now sees CUDA: the vendor's device is "cuda" to it.
 bool is_asked_for_cuda();
 // From now on `views`, an owned callable, decides that by the frame; nobody sees CUDA before.

@@ -77,6 +77,9 @@ class PythonSeam:
     def compute_rest_on_host(self) -> None:
         """Does nothing: torch tells Python of no kernels that compute on the host in another's place."""
 
+    def order_copies(self, saying: str) -> None:
+        """Does nothing: a kernel in Python for every copy would cost each program too much."""
+
     def number_by_local_rank(self) -> None:
         """Does nothing: a device keeps the number that the vendor gives it."""
 
