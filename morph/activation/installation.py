@@ -130,6 +130,8 @@ def _open_seam(backend: Backend, journal: Journal) -> Seam:
     dynamo.hash_functions_again()
     _count_late(opened, backend)
     _work_around(opened, backend)
+    if backend.table.facts.watcher and not backend.simulated:
+        backends.resolve(backend.table.facts.watcher.replace(":", "."))(opened, journal)
     if backend.table.facts.sparse_products == "by index":
         with journal.tolerating("products of sparse matrices"):
             journal.on_undo(sparse.multiply_by_index(backend.device_type))

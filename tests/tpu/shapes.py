@@ -5,11 +5,12 @@ import time
 import torch
 from torch_tpu._internal.device import _device_ops_backend as vendors
 
-from morph.aliases.adapters.tpu import compilations
+from morph.aliases.adapters.tpu import watching
 
 
 def compute(shape_of):
-    watcher = compilations.Watcher(vendors._get_cache_misses, warm=0.5, window=3, interval=0.1)
+    compiling = watching.compiling(vendors._get_cache_misses)
+    watcher = watching.Watcher([compiling], warm=0.5, window=3, interval=0.1)
     watcher.start()
     begun = time.monotonic()
     for step in range(1, 1_000_000):

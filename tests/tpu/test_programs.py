@@ -147,14 +147,18 @@ def test_copies_end_before_what_is_not_pinned_changes(tpu: Platform) -> None:
     assert done.stderr.count('no memory is pinned for tpu here: to("cpu", non_blocking=True) waits') == 1
 
 
-def test_a_program_that_keeps_compiling_is_told_so_once(tpu: Platform) -> None:
-    program = pathlib.Path(__file__).parent / "shapes.py"
+@pytest.mark.parametrize(
+    ("habit", "before", "told"),
+    [("shapes", "of one shape\n", "XLA compiled"), ("waits", "without a number\n", "were spent waiting for")],
+)
+def test_a_slow_habit_is_told_once(tpu: Platform, habit: str, before: str, told: str) -> None:
+    program = pathlib.Path(__file__).parent / f"{habit}.py"
     lines = program.read_text(encoding="utf-8").splitlines()
     place = 1 + next(number for number, line in enumerate(lines) if line.endswith("# here"))
     done = tpu.run(program)
-    assert done.stdout == "of one shape\n"
-    (said,) = (line for line in done.stderr.splitlines() if "XLA compiled" in line)
-    assert f"shapes.py:{place}" in said
+    assert done.stdout == before
+    (said,) = (line for line in done.stderr.splitlines() if told in line)
+    assert said.endswith(f"at {habit}.py:{place}")
 
 
 def test_autocast_has_cudas_lists(tpu: Platform) -> None:

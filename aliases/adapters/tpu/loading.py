@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from morph.aliases.adapters.tpu import (
     amp,
     collectives,
-    compilations,
     compiling,
     launching,
     operators,
@@ -51,7 +50,6 @@ def load(journal: Journal) -> None:
             collectives.serve(journal)
     _leave_out_warnings(journal)
     amp.serve(journal)
-    compilations.watch(journal)
     compiling.serve(journal)
     precision.serve(journal)
     random.serve(journal)

@@ -72,6 +72,12 @@ class Seam(Protocol):
             saying: The line that is said when the vendor first can pin no memory for one.
         """
 
+    def count_waits(self) -> None:
+        """Count how often the host waits for a number of the device's, until the seam is disengaged."""
+
+    def waits(self) -> tuple[int, int]:
+        """Return that count, and the thread that waits now, by ``Thread.ident``, or 0."""
+
     def number_by_local_rank(self) -> None:
         """Let the one device of a process, the vendor's 0, be CUDA's device number ``LOCAL_RANK``."""
 

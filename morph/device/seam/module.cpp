@@ -28,6 +28,7 @@ constexpr Part parts[] = {
     {[] {}, disengage_reductions},
     {[] {}, disengage_host},
     {[] {}, disengage_copies},
+    {[] {}, disengage_waits},
 };
 
 std::vector<Part> engaged;
@@ -119,6 +120,18 @@ PyObject* order(PyObject*, PyObject* saying) {
   });
 }
 
+PyObject* count(PyObject*, PyObject*) {
+  return guarded([] {
+    count_waits();
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* waited(PyObject*, PyObject*) {
+  auto [count, thread] = waits();
+  return Py_BuildValue("Kk", static_cast<unsigned long long>(count), thread);
+}
+
 PyObject* number(PyObject*, PyObject*) {
   number_by_local_rank();
   Py_RETURN_NONE;
@@ -154,6 +167,8 @@ PyMethodDef functions[] = {
     {"reduce_on_host", work_around<reduce_on_host>, METH_VARARGS, "Has collectives reduce dtypes on the host."},
     {"compute_rest_on_host", fall_back, METH_NOARGS, "Has the host compute what the device has no kernel for."},
     {"order_copies", order, METH_O, "Has copies end before they return where the host's memory is not pinned."},
+    {"count_waits", count, METH_NOARGS, "Counts how often the host waits for a number of the device's."},
+    {"waits", waited, METH_NOARGS, "That count, and the thread that waits now, or 0."},
     {"number_by_local_rank", number, METH_NOARGS, "Has CUDA number the one device of a process by its local rank."},
     {"disengage", disengage, METH_NOARGS, "Puts everything back."},
     {"caught", caught, METH_NOARGS, "The calls that came through, by operator name."},

@@ -23,6 +23,7 @@ class NativeSeam:
         self.compute_rest_on_host = module.compute_rest_on_host
         self.number_by_local_rank = module.number_by_local_rank
         self.order_copies = module.order_copies
+        self.count_waits, self.waits = module.count_waits, module.waits
 
     def answer_by_caller(self, views: Views) -> None:
         """Let devices be "cuda" to code that sees CUDA; the view of a code object is asked for once."""

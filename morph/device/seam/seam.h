@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace c10 {
@@ -78,6 +79,12 @@ void disengage_host();
 // printed the first time that the vendor can pin none for a copy to new memory.
 void order_copies(const std::string& saying);
 void disengage_copies();
+
+// From now on counts how often the host waits for a number of the target's. `waits` has the count, and the thread
+// that waits now, as Python numbers it, or 0.
+void count_waits();
+std::pair<uint64_t, unsigned long> waits();
+void disengage_waits();
 
 // Whether the code that runs now sees CUDA: the vendor's device is "cuda" to it.
 bool is_asked_for_cuda();

@@ -80,6 +80,13 @@ class PythonSeam:
     def order_copies(self, saying: str) -> None:
         """Does nothing: a kernel in Python for every copy would cost each program too much."""
 
+    def count_waits(self) -> None:
+        """Does nothing: a kernel in Python would cost each ``Tensor.item()`` a third of its time."""
+
+    def waits(self) -> tuple[int, int]:
+        """Return zeros: nothing is counted."""
+        return 0, 0
+
     def number_by_local_rank(self) -> None:
         """Does nothing: a device keeps the number that the vendor gives it."""
 
