@@ -14,12 +14,12 @@ Place = tuple[int, int, int]  # a stream's id, the index of its device and the k
 
 def get_device() -> int:
     """Implement ``torch._C._cuda_getDevice()``."""
-    return int(vendor_module().current_device())
+    return int(torch.cuda.current_device())
 
 
 def set_device(device: int) -> None:
     """Implement ``torch._C._cuda_setDevice(device)``."""
-    vendor_module().set_device(device)
+    torch.cuda.set_device(device)
 
 
 def current_stream(device: int) -> Place:
@@ -45,17 +45,17 @@ def set_stream(stream_id: int, device_index: int, device_type: int) -> None:
 
 def synchronize() -> None:
     """Implement ``torch._C._cuda_synchronize()`` for the current device."""
-    vendor_module().synchronize()
+    torch.cuda.synchronize()
 
 
 def empty_cache() -> None:
     """Implement ``torch._C._cuda_emptyCache()``."""
-    vendor_module().empty_cache()
+    torch.cuda.empty_cache()
 
 
 def memory_stats(device: int) -> dict[str, Any]:
     """Implement ``torch._C._cuda_memoryStats(device)``, nested as torch nests them."""
-    return dict(vendor_module().memory_stats_as_nested_dict(device))
+    return dict(torch.cuda.memory_stats_as_nested_dict(device))
 
 
 def is_in_bad_fork() -> bool:

@@ -95,10 +95,13 @@ def refuse_unless_own(device: Any) -> int:
         device: It, or None.
 
     Raises:
+        RuntimeError: If there is no such device.
         ValueError: If it is another process's device.
     """
     index, own = get_device_index(device, optional=True), own_index()
     if index != own:
+        if not 0 <= index < torch.cuda.device_count():
+            raise RuntimeError(f"CUDA error: invalid device ordinal: there is no cuda:{index}")
         raise ValueError(f"cuda:{index} is another process's TPU: this process has cuda:{own} alone")
     return own
 

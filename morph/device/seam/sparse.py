@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -20,8 +21,11 @@ def multiply_by_index(device_type: str) -> Callable[[], None]:
     """
     key = f"Sparse{torch._C._dispatch_key_for_device(device_type)}"
     library = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
-    library.impl("addmm", _addmm, key)  # type: ignore[no-untyped-call]
-    library.impl("matmul_backward", _matmul_backward, key)  # type: ignore[no-untyped-call]
+    kernels = {"addmm": _addmm, "mm": _mm, "matmul_backward": _matmul_backward}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch_tpu has kernels of these, which only refuse
+        for name, kernel in kernels.items():
+            library.impl(name, kernel, key)  # type: ignore[no-untyped-call]
     return library._destroy
 
 
@@ -33,6 +37,14 @@ def _addmm(
         raise NotImplementedError(f"{layouts} does not exist on {sparse.device.type!r}")
     product = alpha * _product(sparse, dense)
     return product if beta == 0 else product + beta * added
+
+
+def _mm(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    if (first.layout, second.layout) != (torch.sparse_coo, torch.strided):
+        raise NotImplementedError(
+            f"mm of {first.layout} and {second.layout} does not exist on {first.device.type!r}"
+        )
+    return _product(first, second)
 
 
 def _matmul_backward(

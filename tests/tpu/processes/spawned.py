@@ -15,6 +15,12 @@ def work(rank, size, store):
     dist.all_reduce(x)
     assert x.tolist() == [3, 3, 3]
     assert torch.cuda.current_device() == rank == int(os.environ["LOCAL_RANK"])
+    try:
+        torch.cuda.set_device(1 - rank)
+    except ValueError as error:
+        assert f"cuda:{1 - rank} is another process's TPU: this process has cuda:{rank} alone" in str(error)
+    else:
+        raise AssertionError("the device of another process was chosen")
     dist.destroy_process_group()
 
 
