@@ -17,7 +17,7 @@ import pytest
 from tests import installation, origin, platforms
 from tests.ascend import build as soft_cann
 from tests.platforms import Platform
-from tests.tpu import bed
+from tests.tpu import bed, shared
 from tests.worker import Worker, Workers
 
 # Only the processes that tests start may load the vendor's package, never pytest's own.
@@ -49,14 +49,31 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "platform" in metafunc.fixturenames:
         marker = metafunc.definition.get_closest_marker("platforms")
         default = platforms.EVERYWHERE if "everywhere" in metafunc.fixturenames else platforms.NAMES
-        names = platforms.chosen(marker.args if marker else default)
+        names = platforms.chosen(_with_tpu(metafunc, marker.args if marker else default))
         metafunc.parametrize("platform", _marked(metafunc, names), indirect=True, scope="session")
+
+
+def _with_tpu(metafunc: pytest.Metafunc, names: Iterable[str]) -> list[str]:
+    """Adds the second real package to the seam's and the device tests that are not about the first alone."""
+    names = list(names)
+    is_shared = metafunc.definition.path.parent.name in shared.FOLDERS
+    is_of_another = "npu" in names and not {*names} <= {"npu", "simulated-npu"}
+    return [*names, platforms.TPU] if is_shared and is_of_another else names
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests that do not hold on torch_tpu with the reason."""
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            if item.callspec.params.get("platform") == platforms.TPU:
+                for mark in shared.marks(item):
+                    item.add_marker(mark)
 
 
 def _marked(metafunc: pytest.Metafunc, names: Iterable[str]) -> list[Any]:
     marker = metafunc.definition.get_closest_marker("long_on")
     default = platforms.OTHERS if "everywhere" in metafunc.fixturenames else ()
-    long = {*default, *(marker.args if marker else ())}
+    long = {*default, *(marker.args if marker else ()), platforms.TPU}
     return [pytest.param(name, marks=pytest.mark.long) if name in long else name for name in names]
 
 

@@ -71,6 +71,8 @@ class Platform:
             build_native_parts()
         if morph:
             return [self.python, "-m", "morph", *self.options]
+        if self.name == TPU:
+            return [self.python, "-m", "tests.tpu.started"]
         started = ["-m", "tests.software.started", self.backend] if self.is_simulated else []
         return [self.python, *started]
 

@@ -25,6 +25,8 @@ TIMEOUT = 120.0
 # Every user of the vendor's package, and of a loader that pins on torch 2.9, sees these; no test checks them.
 OTHERS_WARNINGS = (
     r"(?s).*\(Triggered internally at \.\./torch_npu/",
+    "<TorchTpu/",
+    r"The \.grad attribute of a Tensor that is not a leaf(.|\n)*torch_tpu_pypi",
     r"The argument 'device' of Tensor\.pin_memory\(\) is deprecated",
 )
 

@@ -10,13 +10,17 @@ from morph import software
 
 def run() -> None:
     """Starts the simulated device and runs the code that the command line names."""
-    backend, kind, *rest = sys.argv[1:]
-    software.start(backend)
+    software.start(sys.argv[1])
+    execute(*sys.argv[2:])
+
+
+def execute(kind: str, *rest: str) -> None:
+    """Runs code as Python's own command line does: after ``-m`` or ``-c``, or a file."""
     if kind == "-c":
         sys.argv[:] = ["-c", *rest[1:]]
         exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
     elif kind == "-m":
-        sys.argv[:] = rest
+        sys.argv[:] = [*rest]
         runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
     else:
         sys.argv[:] = [kind, *rest]
