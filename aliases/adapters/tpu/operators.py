@@ -1,4 +1,4 @@
-"""Operators without a kernel in torch_tpu 0.2.0 that should not be computed on the host."""
+"""Operators without a kernel or a gradient in torch_tpu 0.2.0 that should not be computed on the host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import Any
 import torch
 from torch.nn.attention import SDPBackend
 
+from morph.aliases.adapters.tpu import batch_norm
+
 KEY = "PrivateUse1"
+# torch composes these of others, which have gradients; torch_tpu's kernels of them have none
+COMPOSED = ("avg_pool1d", "embedding_backward")
 ATTENTION = "_scaled_dot_product_cudnn_attention"
 
 
@@ -23,6 +27,10 @@ def register(*, is_tpu: bool) -> torch.library.Library:
     for name, kernel in KERNELS.items():
         if not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", KEY):
             library.impl(name, kernel, KEY)  # type: ignore[no-untyped-call]
+    batch_norm.register(library)
+    for name in COMPOSED:
+        composed = getattr(torch.ops.aten, name).default.decompose
+        library.impl(name, composed, f"Autograd{KEY}")  # type: ignore[no-untyped-call]
     # torch_tpu answers scaled_dot_product_attention alone, not this; its fused kernel is cuDNN's operator
     choice = SDPBackend.CUDNN_ATTENTION if is_tpu else SDPBackend.MATH
     library.impl("_fused_sdp_choice", lambda *inputs, **options: choice.value, KEY)  # type: ignore[no-untyped-call]
