@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 PROGRAM = "__main__"
+_CO_NEWLOCALS = 2  # inspect's
 # of morph's own code, the served packages' included
 OWN_FOLDERS = (
     os.path.join(morph.__path__[0], ""),
@@ -38,6 +39,16 @@ def imports_from(frame: FrameType | None) -> bool:
     from opcode import opmap
 
     return frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
+
+
+def defines_with(frame: FrameType | None) -> bool:
+    """Return whether a file's definitions name it, as in annotations: ``def f(g: torch.cuda.CUDAGraph)``."""
+    if frame is None or frame.f_lasti < 0 or frame.f_code.co_filename.startswith("<"):
+        return False
+    from opcode import opmap
+
+    is_of_function = frame.f_code.co_flags & _CO_NEWLOCALS
+    return not is_of_function and frame.f_code.co_code[frame.f_lasti] == opmap["LOAD_ATTR"]
 
 
 def caller(frame: FrameType | None) -> str:

@@ -12,7 +12,7 @@ import wrapt
 
 from morph.base.errors import MissingNameError
 from morph.base.journal import Journal
-from morph.finders.callers import caller, imports_from
+from morph.finders.callers import caller, defines_with, imports_from
 from morph.finders.finder import finder
 from morph.finders.scope import COMPILER, TESTING
 from morph.finders.torch_cuda.answers import ROOT, Answers
@@ -66,7 +66,8 @@ class ServedModule(wrapt.BaseObjectProxy[ModuleType]):
         except MissingNameError as refusal:
             if own is not None and asker.startswith(TESTING):  # it uses all names of torch.cuda
                 return sys.modules.get(full, own) if isinstance(own, ModuleType) else own
-            asks_for_a_class = isinstance(own, type) and asker.startswith(COMPILER)  # by isinstance
+            # by isinstance, or in an annotation: on CUDA too a class is there where it cannot be made
+            asks_for_a_class = isinstance(own, type) and (asker.startswith(COMPILER) or defines_with(frame))
             if asks_for_a_class or imports_from(frame):
                 return answers.refused(full, own, refusal)
             raise

@@ -141,6 +141,31 @@ def test_what_has_no_kernel_is_computed_on_the_host_and_said_once(tpu: Platform)
     assert done.stderr.count("aten::trace is computed on the host: the device has no kernel for it") == 1
 
 
+ANNOTATED = """
+import torch
+
+class Keeper:
+    graphs: dict[int, torch.cuda.CUDAGraph] = {}
+
+    def keep(self, graph: torch.cuda.CUDAGraph | None) -> torch.cuda.MemPool: ...
+
+def make() -> torch.cuda.CUDAGraph:
+    return torch.cuda.CUDAGraph()
+
+assert not hasattr(torch.cuda, "CUDAGraph")
+try:
+    make()
+except AttributeError as error:
+    print(error)
+"""
+
+
+def test_classes_that_are_missing_can_be_named_in_annotations(tpu: Platform, tmp_path: pathlib.Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(ANNOTATED, encoding="utf-8")
+    assert "torch.cuda.CUDAGraph does not exist on backend 'tpu'" in tpu.run(program).stdout
+
+
 def test_copies_end_before_what_is_not_pinned_changes(tpu: Platform) -> None:
     done = tpu.run(pathlib.Path(__file__).parent / "copies.py")
     assert done.stdout == "done\n"
