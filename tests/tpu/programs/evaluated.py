@@ -1,4 +1,4 @@
-"""Running statistics and what is evaluated by them, and gradients of what torch composes of other operators."""
+"""What is evaluated by running statistics, and gradients of what torch composes of other operators."""
 
 import sys
 
