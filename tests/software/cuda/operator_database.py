@@ -228,7 +228,7 @@ def _compare_one(
             _check_determinism(op, call, sample)
         elif _backward(expected, actual, here, there, _within(op, dtype)):
             tally.gradients += 1
-    except AssertionError as error:
+    except (AssertionError, RuntimeError) as error:  # a TPU's program is compiled when its values are read
         tally.differences.append(f"{label}: {str(error).strip().splitlines()[0]} … {_last(error)}")
 
 
@@ -286,7 +286,7 @@ def _told(outcome: Any) -> str:
     return "a result"
 
 
-def _last(error: AssertionError) -> str:
+def _last(error: Exception) -> str:
     return " | ".join(str(error).strip().splitlines()[1:])[:160]
 
 
