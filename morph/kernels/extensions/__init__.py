@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from morph.backends import Backend
@@ -71,6 +71,21 @@ def library() -> native.Library:
     from morph.kernels.extensions import toolkit
 
     return toolkit.assemble().library()
+
+
+def run_program(path: str, words: Sequence[str]) -> NoReturn:
+    """Run a program that morph's ``nvcc`` has linked to its end, and this process's.
+
+    Args:
+        path: Its file.
+        words: Its arguments, its own name first.
+
+    Raises:
+        MorphError: If morph's ``nvcc`` did not link it, or that of another morph or torch did.
+    """
+    from morph.kernels.extensions import programs
+
+    programs.run(path, words)
 
 
 def refused_features() -> Mapping[str, str]:

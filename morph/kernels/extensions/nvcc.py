@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from morph.base import private, variables
 from morph.base.errors import MorphError
-from morph.kernels.extensions import assembly, zones
+from morph.kernels.extensions import assembly, linking, zones
 from morph.kernels.extensions import options as nvcc_options
 from morph.kernels.extensions.image import Image
 from morph.kernels.extensions.options import Options
@@ -116,13 +116,23 @@ def _build(options: Options, folder: pathlib.Path) -> int:
         objects.append(target)
     if options.step == "compile":
         return 0
-    own = "-L" + str(_home() / "lib64")  # before the folder of a torch that is built for CUDA
-    return _call([*_compiler(), own, *objects, *options.linker, "-lcudart", "-o", options.output or "a.out"])
+    if options.step == "archive":
+        return _call(linking.archive(options, objects))
+    return _link(options, objects, folder)
+
+
+def _link(options: Options, objects: list[str], folder: pathlib.Path) -> int:
+    start = str(folder / "start.o") if linking.is_program(options) else None
+    status = _call([*_compiler(), *linking.start(start)]) if start else 0
+    return status or _call([*_compiler(), *linking.arguments(options, objects, _home(), start)])
 
 
 def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) -> int:
     if not (options.cuda or source.endswith(".cu")):
-        words = [*_includes(), *options.preprocessor, *options.compiler, *_dependencies(options, target)]
+        language, given = ["-x", "c++"], options.preprocessor + options.compiler
+        if source.endswith(".c"):
+            language, given = ["-x", "c"], [each for each in given if not each.startswith("-std=c++")]
+        words = [*_includes(), *given, *_dependencies(options, target), "-fPIC", *language]
         return _call([*_compiler(), *words, "-c", source, "-o", target])
     is_sanitized = not _CHECKS.isdisjoint(os.environ.get("MORPH_SANITIZE", "").split(","))
     more = (_CHECKED,) if is_sanitized else ()

@@ -49,7 +49,7 @@ _IGNORED = re.compile(
     r"--?(?:use_fast_math|expt-.*|extended-lambda|device-debug|G|extra-device-vectorization"
     r"|keep|compress-mode.*|dlto|dlink-time-opt|restrict|resource-usage|res-usage|Wno-deprecated-gpu-targets|w"
     r"|allow-unsupported-compiler|use-local-env|no-compress|display-error-number|source-in-ptx|fatbin-options.*"
-    r"|disable-warnings|device-c|dc|forward-unknown-to-host-compiler|static-global-template-stub.*|jump-table-density.*)"
+    r"|disable-warnings|forward-unknown-to-host-compiler|static-global-template-stub.*|jump-table-density.*)"
 )
 _LINES = ("-lineinfo", "--generate-line-info", "-generate-line-info")
 _REFUSED = {
@@ -68,8 +68,8 @@ class Options:
     Attributes:
         sources: The files to compile.
         output: What to write; None where nvcc chooses.
-        step: ``"compile"``, ``"link"``, ``"preprocess"``, ``"device link"``, ``"version"``, or an
-            image of ``IMAGES``.
+        step: ``"compile"``, ``"link"``, ``"archive"``, ``"preprocess"``, ``"device link"``, ``"version"``, or
+            an image of ``IMAGES``.
         dependencies: The file to list the headers in that a source includes.
         preprocessor: Options for the preprocessor.
         compiler: Options for the compiler.
@@ -199,7 +199,8 @@ def _standard(options: Options, value: str) -> None:
 IMAGES = ("ptx", "cubin", "fatbin")
 _STEPS = {
     **{f"{dashes}{image}": image for image in IMAGES for dashes in ("-", "--")},
-    **dict.fromkeys(("-c", "--compile"), "compile"),
+    **dict.fromkeys(("-c", "--compile", "-dc", "--device-c", "-dw", "--device-w"), "compile"),
+    **dict.fromkeys(("-lib", "--lib"), "archive"),
     **dict.fromkeys(("-dlink", "--device-link"), "device link"),
     **dict.fromkeys(("-E", "--preprocess"), "preprocess"),
     **dict.fromkeys(("-V", "--version"), "version"),

@@ -23,7 +23,8 @@ INCLUDE = HERE / "include"
 LIBRARY = "libcudart.so"
 _ALIASES = (  # which programs link: all is in one library
     *("libc10_cuda.so", "libtorch_cuda.so", "libcuda.so", "libcublas.so", "libcurand.so", "libcufft.so"),
-    "libnvToolsExt.so",
+    *("libnvToolsExt.so", "libcublasLt.so", "libcudart_static.so", "libcudadevrt.so", "libculibos.so"),
+    *("libcublas_static.so", "libcublasLt_static.so", "libcurand_static.so", "libcufft_static.so"),
 )
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fopenmp", "-w", f"-I{INCLUDE}")
 

@@ -22,6 +22,7 @@ from morph.running.launcher.tracebacks import call_as_outermost, show_from
 from morph.running.startup.beside import modules_beside
 
 PYC_HEADER = 16
+ELF = b"\x7fELF"
 DELETED = "/proc/self/cwd"  # stands for the current folder once it is deleted: nothing is in it
 _launcher = sys.modules["__main__"]  # with no reference it would be cleared while its code still runs
 
@@ -68,6 +69,10 @@ def _run_script(path: str, namespace: dict[str, Any]) -> None:
     content = _read(path)
     is_bytecode = path.endswith(".pyc") or content[:2] == MAGIC_NUMBER[:2]
     loader = SourcelessFileLoader if is_bytecode else SourceFileLoader
+    if content.startswith(ELF):
+        from morph.kernels import extensions
+
+        extensions.run_program(path, sys.argv)
     namespace.update(__package__=None, __loader__=loader("__main__", path), __spec__=None)
     namespace.update(__file__=path, __cached__=None)
     if is_bytecode:

@@ -4,6 +4,7 @@
 #include "morph/runtime.h"
 
 #include "device.h"
+#include "errors.h"
 #include "sanitizer/calls.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>
@@ -26,16 +27,10 @@ struct CUevent_st {
 namespace morph_cuda {
 namespace {
 
-thread_local cudaError_t last_error = cudaSuccess;
-
-cudaError_t remembered(cudaError_t error) {
-  if (error != cudaSuccess) last_error = error;
-  return error;
-}
-
 // A call of CUDA's reports an error by its number; torch's interfaces throw.
 template <class F>
 cudaError_t answered(F call) {
+  if (lasting()) return lasting();
   try {
     return remembered(call());
   } catch (const c10::AcceleratorError& error) {
@@ -63,12 +58,15 @@ Order on(cudaStream_t stream, const char* name = __builtin_FUNCTION()) { return 
 // Work that uses the memory that `uses` tells of. It is given what makes an address usable.
 template <class F, class G>
 cudaError_t done(Order order, F uses, G work) {
+  if (lasting()) return lasting();
   if (!sanitizer::are_calls_checked()) return work([](auto* pointer) { return pointer; }), cudaSuccess;
-  sanitizer::Call call(order.name, order.stream, order.blocks);
-  uses(call);
-  work([](auto* pointer) { return usable(pointer); });
-  call.end();
-  return cudaSuccess;
+  return reported([&] {
+    sanitizer::Call call(order.name, order.stream, order.blocks);
+    uses(call);
+    work([](auto* pointer) { return usable(pointer); });
+    call.end();
+    return cudaSuccess;
+  });
 }
 
 cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
@@ -181,8 +179,6 @@ const char* cudaGetErrorName(cudaError_t error) {
   auto found = words().find(error);
   return found == words().end() ? "unrecognized error code" : found->second.name;
 }
-cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
-cudaError_t cudaPeekAtLastError() { return last_error; }
 cudaError_t cudaRuntimeGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDA_VERSION, cudaSuccess; }
 

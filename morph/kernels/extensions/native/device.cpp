@@ -166,6 +166,16 @@ std::string lines_of(const void* allocation) {
   return text ? text : "";
 }
 
+std::string pending_error() {
+  Gil gil;
+  if (Py_MakePendingCalls() == 0) return "";
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  Object kind(type), error(value), where(trace), text(value ? PyObject_Str(value) : nullptr);
+  const char* said = text.value ? PyUnicode_AsUTF8(text.value) : nullptr;
+  return said ? said : "an error in Python";
+}
+
 size_t most_shared() {
   static const size_t most = properties_of(0).sharedMemPerBlockOptin;  // all devices stand for one card
   return most;

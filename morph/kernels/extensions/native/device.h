@@ -57,6 +57,7 @@ const DeviceFunctions& device_functions();
 template <class T>
 T* usable(T* pointer) { return static_cast<T*>(usable_address(pointer)); }
 
+std::string pending_error();  // what Python has yet to raise; empty if nothing
 std::string lines_of(const void* allocation);  // "made at train.py:12"; empty if that is not known
 
 }  // namespace morph_cuda

@@ -3,6 +3,7 @@
 
 #include "block.h"
 #include "device.h"
+#include "errors.h"
 #include "grid.h"
 
 #include <c10/util/Exception.h>
@@ -24,6 +25,12 @@ bool is_valid(dim3 grid, dim3 block, size_t shared) {
   return grid_fits && block_fits && uint64_t(block.x) * block.y * block.z <= 1024 && shared <= most_shared();
 }
 
+[[noreturn]] void refuse(dim3 grid, dim3 block, size_t shared) {
+  std::string text = c10::str("CUDA error: invalid configuration argument (<<<(", grid.x, ", ", grid.y, ", ", grid.z, "), (",
+                              block.x, ", ", block.y, ", ", block.z, "), ", shared, ">>>)");
+  throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, cudaErrorInvalidConfiguration, text);
+}
+
 std::mutex launchers_lock;
 std::map<void*, Launcher> launchers;
 
@@ -31,10 +38,12 @@ std::map<void*, Launcher> launchers;
 
 void run(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*thread)(void*), void* closure) {
   TORCH_CHECK(!Block::of_this_thread().is_running(), "a kernel cannot launch another on the software device");
-  TORCH_CHECK(is_valid(grid, block, shared), "CUDA error: invalid configuration argument (<<<(", grid.x, ", ", grid.y, ", ",
-              grid.z, "), (", block.x, ", ", block.y, ", ", block.z, "), ", shared, ">>>)");
-  refuse_in_capture(stream);
-  Grid(grid, block, shared, stream, thread, closure).run();
+  reported([&] {
+    if (!is_valid(grid, block, shared)) refuse(grid, block, shared);
+    refuse_in_capture(stream);
+    Grid(grid, block, shared, stream, thread, closure).run();
+    return cudaSuccess;
+  });
 }
 
 void* remember(void* kernel, Launcher launcher) {

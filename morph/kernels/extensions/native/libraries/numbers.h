@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../device.h"
+#include "../errors.h"
 #include "../sanitizer/calls.h"
 #include "morph/blas.h"
 
@@ -69,7 +70,7 @@ struct Statuses {
 // The status of a library's call: an error's text is said, since a number does not hold it. What the sanitizer finds is
 // thrown, as from a launch.
 template <class F>
-int status_of(const char* name, cudaStream_t stream, Statuses statuses, F work) {
+int status_in_python(const char* name, cudaStream_t stream, Statuses statuses, F work) {
   sanitizer::Call call(name, stream);
   try {
     refuse_in_capture(stream);
@@ -88,6 +89,13 @@ int status_of(const char* name, cudaStream_t stream, Statuses statuses, F work) 
   }
   call.end();
   return 0;
+}
+
+template <class F>
+int status_of(const char* name, cudaStream_t stream, Statuses statuses, F work) {
+  int status = statuses.failed;
+  reported([&] { return status = status_in_python(name, stream, statuses, work), cudaSuccess; });
+  return status;
 }
 
 }  // namespace morph_cuda
