@@ -55,6 +55,26 @@ def arguments(options: Options, objects: list[str], home: pathlib.Path, start: s
     return [own, *first, *objects, *given, "-lcudart", "-o", options.output or "a.out"]
 
 
+def described(options: Options, home: pathlib.Path) -> str:
+    """Return what nvcc says with ``-v``: by it, CMake finds the toolkit, its libraries, and what links.
+
+    Args:
+        options: nvcc's.
+        home: The toolkit's folder.
+    """
+    libraries = f'"-L{home / "lib64"}"'
+    lines = [
+        f"_HERE_={home / 'bin'}",
+        f"TOP={home}",
+        f"PATH={home / 'bin'}:{os.environ.get('PATH', '')}",
+        f'INCLUDES="-I{home / "include"}"',
+        f"LIBRARIES={libraries}",
+        f"{home / 'bin' / 'nvcc'} -c -arch compute_80 {' '.join(options.sources)}",
+        f"{home / 'bin' / 'nvcc'} {libraries} -lcudart -o {options.output or 'a.out'}",
+    ]
+    return "\n".join(f"#$ {line}" for line in lines)
+
+
 def is_program(options: Options) -> bool:
     """Return whether a program is linked, not a library or an object."""
     return not {"-shared", "-r", "-Wl,-r", "-Wl,-shared"} & {*options.compiler, *options.linker}

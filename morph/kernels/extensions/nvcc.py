@@ -66,7 +66,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """
     try:
         return _run(nvcc_options.parse(sys.argv[1:] if words is None else words))
-    except (SourceError, MorphError) as error:
+    except (SourceError, MorphError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
 
@@ -75,6 +75,10 @@ def _run(options: Options) -> int:
     if options.step == "version":
         version = (_home() / "version.txt").read_text().strip()
         print(f"nvcc: morph's\nCuda compilation tools, release {version}, V{version}.0")
+        return 0
+    if options.verbose:
+        print(linking.described(options, _home()), file=sys.stderr)
+    if options.dry:
         return 0
     refusal = os.environ.get("MORPH_NVCC_REFUSAL")
     if refusal:
@@ -205,7 +209,7 @@ def _includes() -> list[str]:
 def _dependencies(options: Options, target: str) -> list[str]:
     if options.dependencies is None:
         return []
-    return ["-MD", "-MF", options.dependencies or f"{target}.d", "-MT", target]
+    return ["-MD", "-MF", options.dependencies or f"{target}.d", "-MT", options.dependent or target]
 
 
 def _level(options: Options) -> list[str]:
@@ -220,7 +224,9 @@ def _home() -> pathlib.Path:
 def _compiler() -> list[str]:
     """Return the command of the compiler, which may have a launcher and options: ``ccache g++ -m64``."""
     try:
-        return shlex.split(os.environ.get("CXX", "")) or ["c++"]
+        words = shlex.split(os.environ.get("CXX", ""))
+        is_own = words[:1] != [] and os.path.basename(words[0]) == "nvcc"  # "make CXX=nvcc", so that it links
+        return words if words and not is_own else ["c++"]
     except ValueError as error:
         raise MorphError(f"CXX is no command: {error}: {os.environ['CXX']}") from None
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
+import pathlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from morph.base.errors import MorphError
 
@@ -71,22 +73,28 @@ class Options:
         step: ``"compile"``, ``"link"``, ``"archive"``, ``"preprocess"``, ``"device link"``, ``"version"``, or
             an image of ``IMAGES``.
         dependencies: The file to list the headers in that a source includes.
+        dependent: What depends on them; None for the output.
         preprocessor: Options for the preprocessor.
         compiler: Options for the compiler.
         linker: Objects, libraries and options for the linker.
         cuda: Whether every source is CUDA's, whatever its name.
         architectures: The compute capabilities that are compiled for, 80 for 8.0.
+        verbose: Whether to say what is done, as CMake asks.
+        dry: Whether to do nothing else.
     """
 
     sources: list[str] = dataclasses.field(default_factory=list)
     output: str | None = None
     step: str = "link"
     dependencies: str | None = None
+    dependent: str | None = None
     preprocessor: list[str] = dataclasses.field(default_factory=list)
     compiler: list[str] = dataclasses.field(default_factory=list)
     linker: list[str] = dataclasses.field(default_factory=list)
     cuda: bool = False
     architectures: list[int] = dataclasses.field(default_factory=list)
+    verbose: bool = False
+    dry: bool = False
 
 
 def parse(words: Sequence[str]) -> Options:
@@ -97,8 +105,9 @@ def parse(words: Sequence[str]) -> Options:
 
     Raises:
         OptionError: If it asks for what only NVIDIA's compiler can give, or an option lacks its value.
+        OSError: If a file of options cannot be read.
     """
-    options, rest = Options(), iter(words)
+    options, rest = Options(), _words(words)
     for word in rest:
         name, equals, value = word.partition("=")
         if word.startswith("--") and equals:
@@ -106,6 +115,16 @@ def parse(words: Sequence[str]) -> Options:
         else:
             _take(_LONG.get(word, word), rest, options)
     return options
+
+
+def _words(given: Iterable[str]) -> Iterator[str]:
+    """Yield the words, those of files that are named among them in their places."""
+    rest = iter(given)
+    for word in rest:
+        if word in ("--options-file", "-optf"):
+            yield from _words(shlex.split(pathlib.Path(_value(word, rest)).read_text()))
+        else:
+            yield word
 
 
 def _take(word: str, rest: Iterator[str], options: Options) -> None:
@@ -125,6 +144,9 @@ def _take(word: str, rest: Iterator[str], options: Options) -> None:
         pass
     elif word in _LINES:
         options.compiler.append("-g1")
+    elif word in _VERBOSE:
+        options.verbose, options.dry = True, _VERBOSE[word]
+        options.compiler.append("-v")
     elif word in _STEPS:
         options.step = _STEPS[word]
     elif word in _TAKEN:
@@ -184,6 +206,10 @@ def _dependencies(options: Options, value: str) -> None:
     options.dependencies = value
 
 
+def _dependent(options: Options, value: str) -> None:
+    options.dependent = value
+
+
 def _language(options: Options, value: str) -> None:
     options.cuda = value == "cu"
 
@@ -197,6 +223,7 @@ def _standard(options: Options, value: str) -> None:
 
 
 IMAGES = ("ptx", "cubin", "fatbin")
+_VERBOSE = {"-v": False, "--verbose": False, "-dryrun": True, "--dryrun": True}
 _STEPS = {
     **{f"{dashes}{image}": image for image in IMAGES for dashes in ("-", "--")},
     **dict.fromkeys(("-c", "--compile", "-dc", "--device-c", "-dw", "--device-w"), "compile"),
@@ -208,6 +235,7 @@ _STEPS = {
 _TAKEN: dict[str, Callable[[Options, str], None]] = {
     "-o": _output,
     "-MF": _dependencies,
+    **dict.fromkeys(("-MT", "-MQ", "--dependency-target-name"), _dependent),
     "-x": _language,
     "-O": _level,
     "-std=": _standard,

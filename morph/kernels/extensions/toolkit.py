@@ -25,6 +25,7 @@ _ALIASES = (  # which programs link: all is in one library
     *("libc10_cuda.so", "libtorch_cuda.so", "libcuda.so", "libcublas.so", "libcurand.so", "libcufft.so"),
     *("libnvToolsExt.so", "libcublasLt.so", "libcudart_static.so", "libcudadevrt.so", "libculibos.so"),
     *("libcublas_static.so", "libcublasLt_static.so", "libcurand_static.so", "libcufft_static.so"),
+    "libnvidia-ml.so",
 )
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fopenmp", "-w", f"-I{INCLUDE}")
 
@@ -115,8 +116,8 @@ def _write(toolkit: Toolkit, refusal: str) -> None:
 
 
 def _fill(toolkit: Toolkit, refusal: str) -> None:
-    for folder in ("bin", "include", "lib64"):
-        (toolkit.home / folder).mkdir(mode=0o700, exist_ok=True)
+    for folder in ("bin", "include", "lib64", "nvvm/libdevice"):  # by the last, CMake knows a toolkit
+        (toolkit.home / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
     _write_version(toolkit)
     compiler = _compiler(toolkit.home, refusal)
     private.write(toolkit.home / "bin" / "nvcc", compiler.encode(), mode=0o700)
@@ -148,6 +149,7 @@ def _write_version(toolkit: Toolkit) -> None:
     version = torch.version.cuda or TOOLKIT
     major, minor = version.split(".")[:2]
     (toolkit.home / "version.txt").write_text(version)
+    (toolkit.home / "version.json").write_text(f'{{"cuda": {{"version": "{major}.{minor}.0"}}}}')  # CMake reads it
     number = int(major) * 1000 + int(minor) * 10
     names = {"CUDART_VERSION": number, "CUDA_VERSION": number, "__CUDACC_VER_BUILD__": 0}
     names |= {"__CUDACC_VER_MAJOR__": int(major), "__CUDACC_VER_MINOR__": int(minor)}

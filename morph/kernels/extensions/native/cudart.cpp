@@ -12,8 +12,10 @@
 #include <c10/util/Exception.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -88,10 +90,48 @@ cudaError_t copy(void* to, const void* from, size_t bytes, Order order) {
   return copy_rows(to, bytes, from, bytes, bytes, 1, order);
 }
 
+// Calls it with the distance of each row of a space from its beginning.
+template <class F>
+void each_row(const cudaExtent& space, size_t pitch, size_t height, F call) {
+  for (size_t z = 0; z < space.depth; z++)
+    for (size_t y = 0; y < space.height; y++) call((z * height + y) * pitch);
+}
+
+cudaError_t fill_space(const cudaPitchedPtr& to, int value, const cudaExtent& space, Order order) {
+  char* start = static_cast<char*>(to.ptr);
+  if (!space.width || !space.height || !space.depth) return cudaSuccess;
+  if (!start || space.width > to.pitch) return remembered(cudaErrorInvalidValue);
+  auto uses = [&](sanitizer::Call& call) {
+    each_row(space, to.pitch, to.ysize, [&](size_t at) { call.use(start + at, space.width, true); });
+  };
+  return done(order, uses, [&](auto place) {
+    each_row(space, to.pitch, to.ysize, [&](size_t at) { std::memset(place(start + at), value, space.width); });
+  });
+}
 cudaError_t fill(void* to, int value, size_t bytes, Order order) {
-  if (bytes && !to) return remembered(cudaErrorInvalidValue);
-  return done(order, [&](sanitizer::Call& call) { call.use(to, bytes, true); }, [&](auto place) {
-    if (bytes) std::memset(place(to), value, bytes);
+  return fill_space({to, bytes, bytes, 1}, value, {bytes, 1, 1}, order);
+}
+
+cudaError_t copy_space(const cudaMemcpy3DParms* how, Order order) {
+  if (!how || how->srcArray || how->dstArray) return remembered(how ? cudaErrorNotSupported : cudaErrorInvalidValue);
+  const cudaExtent& space = how->extent;
+  if (!space.width || !space.height || !space.depth) return cudaSuccess;
+  auto start = [](const cudaPitchedPtr& of, const cudaPos& at) {
+    return static_cast<char*>(of.ptr) + (at.z * of.ysize + at.y) * of.pitch + at.x;
+  };
+  const cudaPitchedPtr &from = how->srcPtr, &to = how->dstPtr;
+  if (!from.ptr || !to.ptr) return remembered(cudaErrorInvalidValue);
+  if (space.width + how->srcPos.x > from.pitch || space.width + how->dstPos.x > to.pitch)
+    return remembered(cudaErrorInvalidPitchValue);
+  char *source = start(from, how->srcPos), *target = start(to, how->dstPos);
+  auto uses = [&](sanitizer::Call& call) {
+    each_row(space, from.pitch, from.ysize, [&](size_t at) { call.use(source + at, space.width, false); });
+    each_row(space, to.pitch, to.ysize, [&](size_t at) { call.use(target + at, space.width, true); });
+  };
+  return done(order, uses, [&](auto place) {
+    for (size_t z = 0; z < space.depth; z++)
+      for (size_t y = 0; y < space.height; y++)
+        std::memmove(place(target + (z * to.ysize + y) * to.pitch), place(source + (z * from.ysize + y) * from.pitch), space.width);
   });
 }
 
@@ -129,7 +169,7 @@ struct Attribute {
   cudaDeviceAttr which;
   int cudaDeviceProp::*value;
 };
-constexpr std::array<Attribute, 14> kAttributes{{
+constexpr std::array<Attribute, 21> kAttributes{{
     {cudaDevAttrMaxThreadsPerBlock, &cudaDeviceProp::maxThreadsPerBlock},
     {cudaDevAttrWarpSize, &cudaDeviceProp::warpSize},
     {cudaDevAttrMaxRegistersPerBlock, &cudaDeviceProp::regsPerBlock},
@@ -142,6 +182,13 @@ constexpr std::array<Attribute, 14> kAttributes{{
     {cudaDevAttrComputeCapabilityMinor, &cudaDeviceProp::minor},
     {cudaDevAttrUnifiedAddressing, &cudaDeviceProp::unifiedAddressing},
     {cudaDevAttrManagedMemory, &cudaDeviceProp::managedMemory},
+    {cudaDevAttrMemoryClockRate, &cudaDeviceProp::memoryClockRate},
+    {cudaDevAttrGlobalMemoryBusWidth, &cudaDeviceProp::memoryBusWidth},
+    {cudaDevAttrAsyncEngineCount, &cudaDeviceProp::asyncEngineCount},
+    {cudaDevAttrIsMultiGpuBoard, &cudaDeviceProp::isMultiGpuBoard},
+    {cudaDevAttrPageableMemoryAccess, &cudaDeviceProp::pageableMemoryAccess},
+    {cudaDevAttrComputeMode, &cudaDeviceProp::computeMode},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, &cudaDeviceProp::maxBlocksPerMultiProcessor},
     {cudaDevAttrCooperativeLaunch, &cudaDeviceProp::cooperativeLaunch},
     {cudaDevAttrConcurrentManagedAccess, &cudaDeviceProp::concurrentManagedAccess},
 }};
@@ -159,7 +206,9 @@ int attribute_of(const cudaDeviceProp& p, cudaDeviceAttr which) {
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return int(p.sharedMemPerMultiprocessor);
     case cudaDevAttrTotalConstantMemory: return int(p.totalConstMem);
     case cudaDevAttrConcurrentKernels: case cudaDevAttrCanMapHostMemory: return 1;
-    case cudaDevAttrIntegrated: return 0;
+    case cudaDevAttrMaxPitch: return int(p.memPitch);
+    case cudaDevAttrReservedSharedMemoryPerBlock: return int(p.reservedSharedMemPerBlock);
+    case cudaDevAttrIntegrated: case cudaDevAttrKernelExecTimeout: case cudaDevAttrMemoryPoolsSupported: return 0;
     default: TORCH_CHECK(false, "the software device has no attribute ", int(which));
   }
 }
@@ -201,11 +250,30 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ind
 cudaError_t cudaDeviceSynchronize() {
   return answered([&] { return device().synchronizeDevice(device().getDevice().index()), cudaSuccess; });
 }
-cudaError_t cudaDeviceReset() { return remembered(cudaErrorNotSupported); }
+// In Python others' tensors would be gone. Of a program the system takes the memory back at its end.
+cudaError_t cudaDeviceReset() {
+  if (!is_program()) return remembered(cudaErrorNotSupported);
+  forget_lasting();
+  return cudaDeviceSynchronize();
+}
 cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
 cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return cudaSuccess; }
+cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {  // what a GPU has at first
+  const size_t values[] = {1024, 1 << 20, 8 << 20};
+  if (unsigned(limit) >= std::size(values)) return remembered(cudaErrorNotSupported);
+  return *value = values[limit], cudaSuccess;
+}
+cudaError_t cudaGetDeviceFlags(unsigned* flags) { return *flags = cudaDeviceScheduleAuto, cudaSuccess; }
+cudaError_t cudaChooseDevice(int* index, const cudaDeviceProp*) { return *index = 0, cudaSuccess; }
+cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int index) {
+  if (!is_device(index) || !text || size < 13) return remembered(cudaErrorInvalidValue);
+  return answered([&] {
+    cudaDeviceProp p = properties_of(index);
+    return std::snprintf(text, size_t(size), "%04x:%02x:%02x.0", p.pciDomainID, p.pciBusID, p.pciDeviceID), cudaSuccess;
+  });
+}
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream) {
   return remembered(morph_cuda::launch_by_address(const_cast<void*>(kernel), grid, block, arguments, shared, stream));
 }
@@ -215,6 +283,9 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int index, int peer) {
   return *can = index != peer, cudaSuccess;
 }
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  return is_device(peer) ? cudaSuccess : remembered(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   return is_device(peer) ? cudaSuccess : remembered(cudaErrorInvalidDevice);
 }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
@@ -299,6 +370,22 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
                               cudaMemcpyKind, cudaStream_t stream) {
   return copy_rows(to, to_pitch, from, from_pitch, width, height, on(stream));
 }
+cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
+  *pointer = {nullptr, 0, extent.width, extent.height};
+  return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width, extent.height * extent.depth);
+}
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* how) { return copy_space(how, at_once()); }
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* how, cudaStream_t stream) { return copy_space(how, on(stream)); }
+cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
+  return fill_space({to, pitch, width, height}, value, {width, height, 1}, at_once());
+}
+cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
+  return fill_space({to, pitch, width, height}, value, {width, height, 1}, on(stream));
+}
+cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) { return fill_space(to, value, extent, at_once()); }
+cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
+  return fill_space(to, value, extent, on(stream));
+}
 cudaError_t cudaMemset(void* to, int value, size_t bytes) { return fill(to, value, bytes, at_once()); }
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
   return fill(to, value, bytes, on(stream));
@@ -333,6 +420,9 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     if (event->recorded) device().block(event->event, stream_of(stream));
     return cudaSuccess;
   });
+}
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void* pointer, size_t, unsigned) {
+  return pointer ? cudaSuccess : remembered(cudaErrorInvalidValue);
 }
 cudaError_t cudaStreamGetPriority(cudaStream_t, int* priority) { return *priority = 0, cudaSuccess; }
 #if CUDART_VERSION >= 13000

@@ -27,6 +27,7 @@ cudaError_t told_as(int number, const char* text) {
 
 bool is_program() { return program; }
 cudaError_t lasting() { return cudaError_t(lasts.load()); }
+void forget_lasting() { lasts = cudaSuccess; }
 
 cudaError_t remembered(cudaError_t error) {
   if (error != cudaSuccess) last = error;

@@ -10,6 +10,7 @@ namespace morph_cuda {
 cudaError_t remembered(cudaError_t error);  // for cudaGetLastError
 bool is_program();                          // a program of its own, not Python's, calls
 cudaError_t lasting();                      // the error of a kernel, after which nothing works
+void forget_lasting();
 cudaError_t told(std::exception_ptr error);  // says it on the standard error, and returns CUDA's number
 void hear_python();  // throws what waits to be raised in Python: the host used memory that it must not
 

@@ -1,5 +1,6 @@
 // CUDA's mathematics libraries, as one unit: torch's headers are most of the time that each of them takes to compile.
 #include "libraries/blas.cpp"
+#include "libraries/blas_epilogues.cpp"
 #include "libraries/blas_lt.cpp"
 #include "libraries/blas_products.cpp"
 #include "libraries/blas_vectors.cpp"

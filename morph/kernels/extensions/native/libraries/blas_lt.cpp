@@ -1,22 +1,12 @@
 // cuBLASLt's product of matrices.
-#include "blas.h"
-#include "morph/blas_lt.h"
+#include "blas_lt.h"
 
-#include <ATen/ops/gelu.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <cstring>
 
-struct morph_cublasLtDesc {
-  cublasComputeType_t compute;
-  cudaDataType scale;
-  cublasLtPointerMode_t pointers = CUBLASLT_POINTER_MODE_HOST;
-  cublasOperation_t op_a = CUBLAS_OP_N, op_b = CUBLAS_OP_N;
-  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  const void* bias = nullptr;
-};
 struct morph_cublasLtLayout {
   cudaDataType type;
   uint64_t rows, columns;
@@ -29,8 +19,6 @@ struct morph_cublasLtPreference {};
 
 namespace morph_cuda::blas {
 namespace {
-
-constexpr int kRelu = 2, kBias = 4, kGelu = 32;
 
 template <class T>
 cublasStatus_t read(T* into, const void* value, size_t size) {
@@ -57,26 +45,20 @@ at::Tensor factors(const void* from, bool for_each_row, const morph_cublasLtDesc
   return vector(from, type, rows, 1).to(as).unsqueeze(-1);
 }
 
-at::Tensor after(const morph_cublasLtDesc& desc, at::Tensor sum, c10::ScalarType of_bias) {
-  int epilogue = desc.epilogue;
-  if (epilogue & kBias) sum = sum.add(vector(desc.bias, of_bias, sum.size(-2), 1).to(sum.scalar_type()).unsqueeze(-1));
-  if (epilogue & kRelu) sum = sum.relu();
-  return epilogue & kGelu ? at::gelu(sum, "tanh") : sum;
-}
-
 void multiply(const morph_cublasLtDesc& desc, const at::Tensor& a, const at::Tensor& b, const void* alpha, const void* beta,
               const void* c, const morph_cublasLtLayout& layout_c, at::Tensor d) {
   bool is_complex = a.is_complex(), is_wide = !is_complex && (a.scalar_type() == c10::kDouble || a.scalar_type() == c10::kChar);
   auto numbers = is_complex ? a.scalar_type() : is_wide ? c10::kDouble : c10::kFloat;
-  at::Tensor sum = at::matmul(transposed(a, desc.op_a).to(numbers), transposed(b, desc.op_b).to(numbers));
+  at::Tensor left = transposed(a, desc.op_a).to(numbers), right = transposed(b, desc.op_b).to(numbers);
+  at::Tensor sum = at::matmul(left, right);
   bool by_rows = desc.pointers >= CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_ZERO;
   sum = sum.mul(factors(alpha, by_rows, desc, sum.size(-2), numbers));
   if (desc.pointers != CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_ZERO) {
     at::Tensor factor = factors(beta, false, desc, 1, numbers);
     if (!factor.eq(0).item<bool>()) sum = sum.add(matrices(c, layout_c).to(numbers).mul(factor));
   }
-  sum = after(desc, sum, d.scalar_type());
   TORCH_CHECK(sum.sizes() == d.sizes(), "cublasLtMatmul: the result is ", sum.sizes(), ", and D has ", d.sizes());
+  sum = finished(desc, left, right, sum, d);
   bool is_byte = d.scalar_type() == c10::kChar;
   d.copy_(is_byte ? sum.round().clamp(-128, 127) : d.scalar_type() == c10::kInt ? sum.to(c10::kLong) : sum);
 }
@@ -84,9 +66,9 @@ void multiply(const morph_cublasLtDesc& desc, const at::Tensor& a, const at::Ten
 bool is_served(cudaDataType type) { return torchs(type) != c10::ScalarType::Undefined; }
 bool is_served(const morph_cublasLtLayout& layout) { return is_served(layout.type) && layout.order <= CUBLASLT_ORDER_ROW; }
 bool is_served(const morph_cublasLtDesc& desc) {
-  int epilogue = desc.epilogue;
-  bool follows = epilogue == CUBLASLT_EPILOGUE_DEFAULT || (epilogue & ~(kRelu | kBias | kGelu)) == 0;
-  return is_served(desc.scale) && follows && desc.pointers != CUBLASLT_POINTER_MODE_DEVICE_VECTOR;
+  bool has_types = true;
+  for (int32_t type : {desc.bias_type, desc.aux_type}) has_types &= type == -1 || is_served(cudaDataType(type));
+  return is_served(desc.scale) && has_types && is_known(desc.epilogue) && desc.pointers != CUBLASLT_POINTER_MODE_DEVICE_VECTOR;
 }
 
 }  // namespace
@@ -112,6 +94,12 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasL
     case CUBLASLT_MATMUL_DESC_TRANSB: return read(&desc->op_b, value, size);
     case CUBLASLT_MATMUL_DESC_EPILOGUE: return read(&desc->epilogue, value, size);
     case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return read(&desc->bias, value, size);
+    case CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE: return read(&desc->bias_stride, value, size);
+    case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE: return read(&desc->bias_type, value, size);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER: return read(&desc->aux, value, size);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD: return read(&desc->aux_leading, value, size);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE: return read(&desc->aux_stride, value, size);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE: return read(&desc->aux_type, value, size);
     default: return CUBLAS_STATUS_NOT_SUPPORTED;
   }
 }
