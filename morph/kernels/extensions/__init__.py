@@ -81,7 +81,7 @@ def run_program(path: str, words: Sequence[str]) -> NoReturn:
         words: Its arguments, its own name first.
 
     Raises:
-        MorphError: If morph's ``nvcc`` did not link it, or that of another morph or torch did.
+        SystemExit: With status 2, if morph's ``nvcc`` did not link it, or that of another morph or torch did.
     """
     from morph.kernels.extensions import programs
 

@@ -12,17 +12,16 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from morph.base.errors import MorphError
+from morph.base import announcement
 
 _ENTRY = b"\0morph_start\0"
 _RUNTIME = re.compile(rb"/(cuda-[0-9a-f]+)/lib64/libcudart\.so\0")
-NOT_STARTED = 127
+REFUSED, NOT_STARTED = 2, 127
 _ALL_CATEGORIES = 6  # LC_ALL
+_FULLY, _BY_LINES = 0, 1  # _IOFBF, _IOLBF
+_NUMBERS = {"stdin": 0, "stdout": 1}
+_buffers = {name: ctypes.create_string_buffer(4096) for name in _NUMBERS}
 _AT_EXIT = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-
-
-class ProgramError(MorphError):
-    """A program that cannot be run."""
 
 
 def run(path: str, words: Sequence[str]) -> NoReturn:
@@ -33,11 +32,11 @@ def run(path: str, words: Sequence[str]) -> NoReturn:
         words: Its arguments, its own name first.
 
     Raises:
-        ProgramError: If morph's ``nvcc`` did not link it, or that of another morph or torch did.
+        SystemExit: With status 2, if morph's ``nvcc`` did not link it, or that of another morph or torch did.
     """
     content = pathlib.Path(path).read_bytes()
     if _ENTRY not in content:
-        raise ProgramError(f"{words[0]}: it is neither in Python nor linked by morph's nvcc")
+        _refuse(f"{words[0]}: it is neither in Python nor linked by morph's nvcc")
     _start(words[0], content)
     process = ctypes.CDLL(None)
     at_exit = _AT_EXIT(lambda _: _end())
@@ -54,6 +53,11 @@ def run(path: str, words: Sequence[str]) -> NoReturn:
     raise AssertionError("a process has ended")
 
 
+def _refuse(why: str) -> NoReturn:
+    announcement.report(why)
+    raise SystemExit(REFUSED)
+
+
 def _start(name: str, content: bytes) -> None:
     """Start the software device."""
     import torch  # which activates morph
@@ -63,12 +67,12 @@ def _start(name: str, content: bytes) -> None:
     from morph.software import machine
 
     if not machine.is_started() or machine.started().device_type != "cuda":
-        raise ProgramError(f"{name}: a program in CUDA C++ runs on the software device; use --backend cpu")
+        _refuse(f"{name}: a program in CUDA C++ runs on the software device; use --backend cpu")
     torch.cuda.init()
     tools = toolkit.assemble()
     linked = _RUNTIME.search(content)
     if linked and linked[1].decode() != tools.home.name:
-        raise ProgramError(f"{name}: it was linked for another morph or torch; build it again")
+        _refuse(f"{name}: it was linked for another morph or torch; build it again")
     native.provide(tools.library())
 
 
@@ -80,6 +84,10 @@ def _become_programs(process: ctypes.CDLL) -> None:
         signal.signal(number, signal.SIG_DFL)
     process.setlocale(_ALL_CATEGORIES, b"C")
     sys.stdout.flush()
+    for name, buffer in _buffers.items():  # PYTHONUNBUFFERED has made them unbuffered
+        stream = ctypes.c_void_p.in_dll(process, name)
+        mode = _BY_LINES if os.isatty(_NUMBERS[name]) else _FULLY
+        process.setvbuf(stream, buffer, mode, ctypes.c_size_t(len(buffer)))
 
 
 def _end() -> None:

@@ -197,7 +197,7 @@ def test_a_product_and_what_follows_by_cublaslt(dtype, epilogue):
     torch.testing.assert_close(whole.cpu(), expected)
 
 
-@pytest.mark.parametrize(("epilogue", "pointers"), [(130, 0), (8, 0), (1, 2)])
+@pytest.mark.parametrize(("epilogue", "pointers"), [(138, 0), (8, 0), (1, 2)])
 def test_what_cublaslt_does_besides_is_not_supported(epilogue, pointers):
     numbers, factors = torch.ones(4, 4, device="cuda"), torch.ones(2)
     status = call(
@@ -206,6 +206,78 @@ def test_what_cublaslt_does_besides_is_not_supported(epilogue, pointers):
     )
     assert status == NOT_SUPPORTED
     assert torch.equal(numbers, torch.ones(4, 4, device="cuda"))
+
+
+LEADING = 128  # of what is kept: for bits it must be a multiple
+
+
+class Products:
+    """A B of a batch in columns, and what an epilogue is given; all in double besides."""
+
+    def __init__(self, dtype, batch):
+        self.dtype, self.batch, self.kind = dtype, batch, {torch.float32: 0, torch.bfloat16: 14}[dtype]
+        a, b, bias = torch.randn(batch, 4, 11), torch.randn(batch, 6, 4), torch.randn(batch, 11)
+        self.a, self.b, self.bias = (each.to(dtype) for each in (a, b, bias))  # columns first
+        self.kept = torch.full((batch, 6, LEADING), 7.0, dtype=dtype, device="cuda")
+        self.sums = self.b.double() @ self.a.double()
+
+    def run(self, epilogue, bias, kept, bias_type=None):
+        out = torch.zeros(self.batch, 6, 11, dtype=self.dtype, device="cuda")
+        sizes = (self.kind, 11, 6, 4, self.batch, self.a.cuda(), self.b.cuda(), out, epilogue)
+        of_bias = self.kind if bias_type is None else bias_type
+        arguments = (bias, of_bias, bias.shape[-1], kept, LEADING, LEADING * 6)
+        assert call("blas", "multiply_with", *sizes, *arguments) == SUPPORTED
+        return out.cpu().double()
+
+
+def gelu(x):
+    return torch.nn.functional.gelu(x, approximate="tanh")
+
+
+def close(dtype):
+    return {"rtol": 1.6e-2, "atol": 2e-2} if dtype == torch.bfloat16 else {"rtol": 1e-5, "atol": 1e-5}
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_gelu_keeps_its_input_and_goes_back_by_cublaslt(dtype, batch):
+    of = Products(dtype, batch)
+    before = of.sums + of.bias.double()[:, None]
+    torch.testing.assert_close(of.run(164, of.bias.cuda(), of.kept), gelu(before), **close(dtype))
+    torch.testing.assert_close(of.kept[..., :11].cpu().double(), before, **close(dtype))
+    assert of.kept[..., 11:].eq(7).all()
+    kept = of.kept[..., :11].cpu().double().requires_grad_()
+    gelu(kept).backward(of.sums)
+    of_bias = torch.zeros(batch, 11, device="cuda")
+    torch.testing.assert_close(of.run(192, of_bias, of.kept), kept.grad, **close(dtype))
+    torch.testing.assert_close(of.run(208, of_bias, of.kept, 0), kept.grad, **close(dtype))
+    torch.testing.assert_close(of_bias.cpu().double(), kept.grad.sum(1), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(of.run(160, of_bias, of.kept), gelu(of.sums), **close(dtype))
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_relu_keeps_bits_and_goes_back_by_cublaslt(batch):
+    of = Products(torch.float32, batch)
+    bits = torch.zeros(batch, 6, LEADING // 8, dtype=torch.uint8, device="cuda")
+    before = of.sums + of.bias.double()[:, None]
+    torch.testing.assert_close(of.run(134, of.bias.cuda(), bits), before.relu(), **close(torch.float32))
+    words = bits.cpu()[..., :2].int()
+    found = torch.stack([words[..., row // 8] >> row % 8 & 1 for row in range(11)], -1)
+    assert torch.equal(found.bool(), before > 0)
+    of_bias, expected = torch.zeros(batch, 11, device="cuda"), of.sums * (before > 0)
+    torch.testing.assert_close(of.run(136, of_bias, bits), expected, **close(torch.float32))
+    torch.testing.assert_close(of.run(152, of_bias, bits), expected, **close(torch.float32))
+    torch.testing.assert_close(of_bias.cpu().double(), expected.sum(1), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(of.run(130, of_bias, bits), of.sums.relu(), **close(torch.float32))
+
+
+@pytest.mark.parametrize(("epilogue", "size"), [(256, 11), (512, 6)])
+def test_a_bias_gradient_of_a_factor_by_cublaslt(epilogue, size):
+    of = Products(torch.bfloat16, 1)
+    found = torch.zeros(1, size, device="cuda")
+    torch.testing.assert_close(of.run(epilogue, found, of.kept, 0), of.sums, **close(torch.bfloat16))
+    expected = of.a.double().sum(1) if epilogue == 256 else of.b.double().sum(2)
+    torch.testing.assert_close(found.cpu().double(), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_whole_numbers_with_a_factor_for_each_row_by_cublaslt():

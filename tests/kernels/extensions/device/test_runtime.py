@@ -60,3 +60,13 @@ def test_ranges_for_profilers_run_where_none_listens():
     a = torch.zeros(8, dtype=torch.int32).cuda()
     assert call("nvtx", "named_work", a, 8) == -2  # NVTX_NO_PUSH_POP_TRACKING
     assert a.tolist() == [1] * 8
+
+
+def test_a_box_is_copied_between_spaces():
+    given = torch.arange(1000, 1000 + 6 * 5 * 3, dtype=torch.int32).view(3, 5, 6)
+    found = torch.zeros(3, 5, 6, dtype=torch.int32)
+    assert call("runtime", "copy_box", given, found) == 0
+    expected = torch.full((3, 5, 6), 0x01010101, dtype=torch.int32)
+    expected[0, :2] = 0x02020202
+    expected[1:, :3, 2:] = given[:2, 2:, 1:5]
+    assert torch.equal(found, expected)

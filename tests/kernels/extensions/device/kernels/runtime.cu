@@ -68,6 +68,29 @@ int launch_by_address(int* out, int value, int which) {
   cudaLaunchKernel(kernels[which], dim3(2), dim3(4), arguments, 0, nullptr);
   return cudaGetLastError();  // which forgets it
 }
+// A box of a space of the host's through a space of the device's, whose rows are longer, and back: 4 by 3 by 2 of 6 by 5 by 3.
+int copy_box(int* from, int* to) {
+  cudaPitchedPtr space;
+  cudaStream_t stream;
+  size_t row = 6 * sizeof(int), box = 4 * sizeof(int);
+  if (cudaStreamCreate(&stream) || cudaMalloc3D(&space, make_cudaExtent(row, 5, 3)) || space.pitch % 512) return 1;
+  if (cudaMemset3D(space, 1, make_cudaExtent(row, 5, 3)) || cudaMemset2D(space.ptr, space.pitch, 2, row, 2)) return 2;
+  cudaMemcpy3DParms how = {};
+  how.srcPtr = make_cudaPitchedPtr(from, row, 6, 5), how.dstPtr = space, how.kind = cudaMemcpyHostToDevice;
+  how.srcPos = make_cudaPos(sizeof(int), 2, 0), how.dstPos = make_cudaPos(2 * sizeof(int), 0, 1);
+  how.extent = make_cudaExtent(box, 3, 2);
+  if (cudaMemcpy3D(&how)) return 3;
+  cudaMemcpy3DParms back = {};
+  back.srcPtr = space, back.dstPtr = make_cudaPitchedPtr(to, row, 6, 5), back.kind = cudaMemcpyDeviceToHost;
+  back.extent = make_cudaExtent(row, 5, 3);
+  if (cudaMemcpy3DAsync(&back, stream) || cudaStreamSynchronize(stream)) return 4;
+  back.extent.width = space.pitch + 1;
+  if (cudaMemcpy3D(&back) != cudaErrorInvalidPitchValue) return 5;
+  back.extent.width = row, back.srcArray = reinterpret_cast<cudaArray_t>(from);
+  if (cudaMemcpy3D(&back) != cudaErrorNotSupported) return 6;
+  cudaGetLastError();
+  return cudaFree(space.ptr);
+}
 int advise() {
   int *pointer, device = -1;
   if (cudaMallocManaged(&pointer, 64, cudaMemAttachGlobal) || cudaGetDevice(&device)) return 1;

@@ -1,0 +1,135 @@
+"""Programs of their own, which ``nvcc`` links and which start by themselves, as processes."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.platforms import REPOSITORY
+
+SOURCES = pathlib.Path(__file__).parent / "programs"
+ABORTED = -6
+
+
+@pytest.fixture(scope="module")
+def toolkit(native_parts) -> pathlib.Path:
+    command = [sys.executable, "-m", "morph", "toolkit"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY)
+    return pathlib.Path(done.stdout.strip())
+
+
+@pytest.fixture
+def run(toolkit, tmp_path):
+    """Runs a command in a folder of its own, with the toolkit as another CUDA's would be."""
+
+    def run(*words, status=0, **variables):
+        path = f"{toolkit / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path, "OF_TEST": "of the test", **variables}
+        given = {"cwd": tmp_path, "env": environment, "input": "input", "capture_output": True, "text": True}
+        done = subprocess.run(list(map(str, words)), **given, check=False)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+def test_a_program_is_a_process_like_others(run):
+    run("nvcc", "-O2", SOURCES / "process.cu", "-o", "process")
+    done = run("./process", "-x", "an option", "last", status=5)
+    assert done.stdout == "./process an option last 4950 40 of the test input"
+    assert done.stderr == "begins\nends\n"
+
+
+def test_without_its_python_a_program_says_what_is_missing(run):
+    run("nvcc", SOURCES / "outside.cu", "-o", "outside")
+    said = run("./outside", status=127, MORPH_PYTHON="/nowhere/python").stderr
+    assert said == "./outside: morph's Python does not start: /nowhere/python; MORPH_PYTHON names another\n"
+
+
+@pytest.mark.long
+def test_other_ends_of_a_program(run):
+    run("nvcc", SOURCES / "process.cu", "-o", "folder")
+    assert run("./folder", "exits", status=3).stderr == "begins\nends\n"
+    assert run("./folder", "aborts", status=ABORTED).stdout == ""
+    assert run(sys.executable, "-m", "morph", "./folder", "last", status=5, PYTHONPATH=str(REPOSITORY)).stdout
+    refused = run(
+        *(sys.executable, "-m", "morph", "--rehearse", "npu", "./folder", "last"),
+        status=2,
+        PYTHONPATH=str(REPOSITORY),
+    )
+    assert "a program in CUDA C++ runs on the software device" in refused.stderr
+
+
+@pytest.mark.long
+def test_other_programs_are_refused(run, tmp_path):
+    command = [sys.executable, "-m", "morph", "--backend", "cpu"]
+    variables = {"PYTHONPATH": str(REPOSITORY)}
+    said = run(*command, shutil.which("true"), status=2, **variables).stderr
+    assert "it is neither in Python nor linked by morph's nvcc" in said
+    run("nvcc", SOURCES / "outside.cu", "-o", "outside")
+    linked = (tmp_path / "outside").read_bytes()
+    (tmp_path / "outside").write_bytes(re.sub(rb"(/cuda-)[0-9a-f]{4}(?=[0-9a-f]+/lib64/)", rb"\g<1>0000", linked))
+    assert "it was linked for another morph or torch; build it again" in run("./outside", status=2).stderr
+
+
+@pytest.mark.long
+def test_errors_are_numbers(run):
+    run("nvcc", SOURCES / "errors.cu", "-o", "errors")
+    done = run("./errors")
+    invalid, asserted = "cudaErrorInvalidConfiguration", "cudaErrorAssert"
+    lines = [invalid, invalid, "cudaSuccess", "cudaSuccess", *[asserted] * 4, "cudaSuccess", "cudaSuccess"]
+    assert done.stdout.split() == lines
+    assert done.stderr.count("morph: CUDA error: ") == 2
+    assert "device-side assert triggered: n < 3" in done.stderr
+
+
+@pytest.mark.long
+def test_the_sanitizer_looks_at_a_program(run):
+    run("nvcc", SOURCES / "outside.cu", "-o", "outside", MORPH_SANITIZE="memory")
+    said = run("./outside", status=700 % 256, MORPH_SANITIZE="memory").stderr
+    assert "outside.cu:3 (fill): a write of 4 bytes just after an allocation of 400 bytes on cuda:0" in said
+
+
+@pytest.mark.long
+def test_the_devices_are_those_of_the_environment(run, tmp_path):
+    (tmp_path / "count.cu").write_text(
+        "int main() { int n; cudaGetDeviceCount(&n); cudaDeviceProp p; cudaGetDeviceProperties(&p, 0);"
+        " return n * 10 + p.major; }"
+    )
+    run("nvcc", "count.cu", "-o", "count")
+    run("./count", status=29, MORPH_DEVICES="2", MORPH_DEVICE_PROFILE="h100")
+
+
+PARTS = "12 4 3 caught 1\n"
+
+
+@pytest.mark.long
+def test_a_program_of_several_files(run):
+    run("nvcc", "-rdc=true", "-c", SOURCES / "parts.cu", "-o", "parts.o")
+    run("nvcc", "-dc", SOURCES / "twice.cu", "-o", "twice.o")
+    run("nvcc", "-c", SOURCES / "root.c", "-o", "root.o")
+    run("g++", "-fPIC", "-fopenmp", "-c", SOURCES / "host.cpp", "-o", "host.o")
+    run("nvcc", "-arch=sm_80", "-dlink", "parts.o", "twice.o", "-o", "device.o")
+    run("nvcc", "-lib", "twice.o", "root.o", "-o", "libmore.a")
+    objects = ["parts.o", "host.o", "device.o", "-L.", "-lmore"]
+    libraries = ["-lcublas", "-lcurand", "-lcufft", "-lcudart", "-lm"]
+    run("nvcc", "-Xcompiler", "-fopenmp", *objects, *libraries, "-o", "parts")
+    assert run("./parts").stdout == PARTS
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+def test_cmake_builds_a_program(run):
+    run("cmake", "-S", SOURCES, "-B", "build", CC="nvcc", CXX="nvcc")
+    run("cmake", "--build", "build")
+    assert run("./build/parts").stdout == PARTS
+
+
+@pytest.mark.long
+def test_what_is_not_there_is_named_by_the_linker(run, tmp_path):
+    (tmp_path / "lost.cu").write_text("void lost(); int main() { lost(); }")
+    assert "undefined reference to `lost()'" in run("nvcc", "lost.cu", status=1).stderr
