@@ -205,7 +205,7 @@ int attribute_of(const cudaDeviceProp& p, cudaDeviceAttr which) {
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: return int(p.sharedMemPerBlockOptin);
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return int(p.sharedMemPerMultiprocessor);
     case cudaDevAttrTotalConstantMemory: return int(p.totalConstMem);
-    case cudaDevAttrConcurrentKernels: case cudaDevAttrCanMapHostMemory: return 1;
+    case cudaDevAttrConcurrentKernels: case cudaDevAttrCanMapHostMemory: case cudaDevAttrGpuOverlap: return 1;
     case cudaDevAttrMaxPitch: return int(p.memPitch);
     case cudaDevAttrReservedSharedMemoryPerBlock: return int(p.reservedSharedMemPerBlock);
     case cudaDevAttrIntegrated: case cudaDevAttrKernelExecTimeout: case cudaDevAttrMemoryPoolsSupported: return 0;

@@ -51,6 +51,7 @@ struct DeviceFunctions {
   void (*note_found)(const char* check, const std::string& text);
   void (*mark_unwritten)(void* start, size_t bytes);
   bool (*is_unwritten)(const void* start, size_t bytes);
+  void (*take_lines_from)(const char* (*of_program)());
 };
 const DeviceFunctions& device_functions();
 // With MORPH_SANITIZE=host: where what runs on the host, as a copy, uses device memory.

@@ -3,6 +3,7 @@
 
 #include "device.h"
 #include "sanitizer/calls.h"
+#include "sanitizer/sites.h"
 
 #include <atomic>
 #include <cstdio>
@@ -61,7 +62,10 @@ void hear_python() {
 using namespace morph_cuda;
 
 extern "C" {
-void morph_begin_program() { program = true; }
+void morph_begin_program() {
+  program = true;
+  if (sanitizer::are_calls_checked()) sanitizer::tell_lines_of(__builtin_return_address(0));
+}
 cudaError_t cudaGetLastError() {
   cudaError_t error = std::exchange(last, cudaSuccess);
   return lasting() ? lasting() : error;

@@ -6,6 +6,7 @@
 #include "device/clock.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 
@@ -17,6 +18,7 @@ struct File {
   std::string name;
 };
 
+std::atomic<const char* (*)()> line_of_program{nullptr};
 std::mutex lines_mutex;
 std::vector<std::string>& foreign = *new std::vector<std::string>;
 std::unordered_map<const void*, File>& files = *new std::unordered_map<const void*, File>;  // by code, which is kept
@@ -59,11 +61,14 @@ void pass_over_lines(std::vector<std::string> prefixes) {
   foreign = std::move(prefixes);
 }
 
+void take_lines_from(const char* (*of_program)()) { line_of_program = of_program; }
+
 // Another thread that runs Python keeps the interpreter's lock for five milliseconds (sys.setswitchinterval), each time.
 Line current_line() {
   constexpr int kPassedOver = 20;
   constexpr auto kSlow = std::chrono::milliseconds(2);
   thread_local int left = 0;
+  if (auto* of_program = line_of_program.load()) return {of_program(), kText};
   if (!Py_IsInitialized() || !PyGILState_GetThisThreadState() || (left && left--)) return {};
   auto before = Clock::now();
   PyGILState_STATE held = PyGILState_Ensure();
@@ -76,6 +81,7 @@ Line current_line() {
 }
 
 std::string text_of(const Line& line) {
+  if (line.number == kText && line.code) return static_cast<const char*>(line.code);
   std::lock_guard<std::mutex> lock(lines_mutex);
   auto found = files.find(line.code);
   return found == files.end() ? "an unknown line" : found->second.name + ":" + std::to_string(line.number);

@@ -3,6 +3,7 @@
 
 #include "memory/hidden.h"
 
+#include "device/lines.h"
 #include "device/reports.h"
 #include "memory/addresses.h"
 #include "memory/arena.h"
@@ -145,7 +146,7 @@ const DeviceFunctions& device_functions() {
   static const DeviceFunctions functions{&begin_device_access,    &end_device_access, &open_hidden,
                                          usable_at,               &take_managed,      &register_host_memory,
                                          &unregister_host_memory, &note_found,        &mark_unwritten,
-                                         &is_unwritten};
+                                         &is_unwritten,           &take_lines_from};
   return functions;
 }
 

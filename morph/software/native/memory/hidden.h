@@ -73,6 +73,7 @@ struct DeviceFunctions {
   void (*note_found)(const char* check, const std::string& text);
   void (*mark_unwritten)(void* start, size_t bytes);
   bool (*is_unwritten)(const void* start, size_t bytes);
+  void (*take_lines_from)(const char* (*of_program)());
 };
 const DeviceFunctions& device_functions();
 

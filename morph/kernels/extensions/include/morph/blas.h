@@ -1,5 +1,6 @@
 // cuBLAS: its types, handles and functions. Matrices are column-major, and a scalar may be in any memory.
 #pragma once
+#define CUBLAS_API_H_
 
 #include "morph/cuda_complex.h"
 #include "morph/halves.h"

@@ -1,5 +1,6 @@
 // cuFFT: plans, and their execution by torch's transforms.
 #pragma once
+#define _CUFFT_H_
 
 #include "morph/cuda_complex.h"
 #include "morph/runtime.h"
@@ -26,6 +27,10 @@ typedef enum {
   CUFFT_NOT_IMPLEMENTED = 14,
   CUFFT_LICENSE_ERROR = 15,
   CUFFT_NOT_SUPPORTED = 16,
+  CUFFT_MISSING_DEPENDENCY = 17,
+  CUFFT_NVRTC_FAILURE = 18,
+  CUFFT_NVJITLINK_FAILURE = 19,
+  CUFFT_NVSHMEM_FAILURE = 20,
 } cufftResult_t;
 typedef cufftResult_t cufftResult;
 typedef enum {

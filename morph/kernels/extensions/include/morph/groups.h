@@ -100,6 +100,27 @@ inline thread_block_tile<N, Parent> tiled_partition(const Parent& parent) {
 }
 
 using coalesced_group = LaneGroup;
+
+// A group of any kind: a block, or lanes of a warp.
+class thread_group {
+ public:
+  thread_group(const thread_block&) : lanes_(0) {}
+  thread_group(const LaneGroup& lanes) : lanes_(lanes) {}
+  void sync() const { is_block() ? this_thread_block().sync() : lanes_.sync(); }
+  unsigned size() const { return is_block() ? thread_block::size() : lanes_.size(); }
+  unsigned num_threads() const { return size(); }
+  unsigned thread_rank() const { return is_block() ? thread_block::thread_rank() : lanes_.thread_rank(); }
+
+ private:
+  bool is_block() const { return !lanes_.mask(); }
+
+  LaneGroup lanes_;
+};
+// Parts of a block, of `size` threads: a power of two, at most a warp.
+inline thread_group tiled_partition(const thread_group&, unsigned size) {
+  unsigned lane = thread_block::thread_rank() % 32;
+  return LaneGroup(size >= 32 ? morph_cuda::kAll : ((1u << size) - 1) << (lane / size * size));
+}
 inline coalesced_group coalesced_threads() { return LaneGroup(__activemask()); }
 template <class G, class L>
 inline coalesced_group labeled_partition(const G& group, L label) {

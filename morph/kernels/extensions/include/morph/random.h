@@ -1,5 +1,6 @@
 // cuRAND's functions of the host.
 #pragma once
+#define CURAND_H_
 
 #include "morph/runtime.h"
 

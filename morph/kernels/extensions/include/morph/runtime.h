@@ -3,6 +3,11 @@
 
 #include "morph/types.h"
 
+// by these, programs' own headers see which of CUDA's were included: cuda-samples' helper_cuda.h
+#define __DRIVER_TYPES_H__
+#define __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_API_H__
+
 #if !defined(__CUDACC__)
 #define __host__
 #define __device__

@@ -1,11 +1,16 @@
 // See sites.h. binutils' addr2line, which comes with g++, reads what the compiler wrote of lines.
 #include "sites.h"
 
+#include "../device.h"
+
 #include <c10/util/StringUtil.h>
 
 #include <dlfcn.h>
+#include <execinfo.h>
 
 #include <cstdio>
+#include <map>
+#include <mutex>
 #include <vector>
 
 namespace morph_cuda::sanitizer {
@@ -35,7 +40,34 @@ bool is_known(const std::string& place) { return place[0] != '?' && place.back()
 
 std::string without_folder(const std::string& place) { return place.substr(place.rfind('/') + 1); }
 
+const void* base_of(const void* place) {
+  Dl_info module;
+  return dladdr(place, &module) ? module.dli_fbase : nullptr;
+}
+
+const void* program = nullptr;  // where it begins
+
+const char* line_of_program() {
+  static auto& known = *new std::map<const void*, std::string>;
+  static auto& lock = *new std::mutex;
+  void* callers[32];
+  int count = backtrace(callers, 32);
+  for (int i = 0; i < count; i++) {
+    if (base_of(callers[i]) != program) continue;
+    std::lock_guard<std::mutex> locked(lock);
+    auto found = known.find(callers[i]);
+    if (found == known.end()) found = known.emplace(callers[i], source_of(callers[i])).first;
+    return found->second.c_str();
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+void tell_lines_of(const void* inside) {
+  program = base_of(inside);
+  device_functions().take_lines_from(&line_of_program);
+}
 
 std::string source_of(const void* site) {
   Dl_info module;
