@@ -68,7 +68,7 @@ def _start(name: str, content: bytes) -> None:
 
     if not machine.is_started() or machine.started().device_type != "cuda":
         _refuse(f"{name}: a program in CUDA C++ runs on the software device; use --backend cpu")
-    torch.cuda.init()
+    torch.cuda.init()  # type: ignore[no-untyped-call]
     tools = toolkit.assemble()
     linked = _RUNTIME.search(content)
     if linked and linked[1].decode() != tools.home.name:

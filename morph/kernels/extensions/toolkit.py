@@ -149,7 +149,9 @@ def _write_version(toolkit: Toolkit) -> None:
     version = torch.version.cuda or TOOLKIT
     major, minor = version.split(".")[:2]
     (toolkit.home / "version.txt").write_text(version)
-    (toolkit.home / "version.json").write_text(f'{{"cuda": {{"version": "{major}.{minor}.0"}}}}')  # CMake reads it
+    (toolkit.home / "version.json").write_text(
+        f'{{"cuda": {{"version": "{major}.{minor}.0"}}}}'
+    )  # CMake reads it
     number = int(major) * 1000 + int(minor) * 10
     names = {"CUDART_VERSION": number, "CUDA_VERSION": number, "__CUDACC_VER_BUILD__": 0}
     names |= {"__CUDACC_VER_MAJOR__": int(major), "__CUDACC_VER_MINOR__": int(minor)}

@@ -1,4 +1,4 @@
-"""``morph toolkit``: the CUDA toolkit whose ``nvcc`` compiles programs and libraries for the software device."""
+"""``morph toolkit``: the CUDA toolkit whose ``nvcc`` compiles programs for the software device."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ EXAMPLE = "toolkit"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command line."""
     parser.epilog = (
-        'export CUDA_HOME=$(morph toolkit) PATH=$(morph toolkit)/bin:$PATH makes "make", "cmake" and "nvcc x.cu -o x" '
-        "use it; its programs start by themselves."
+        "After export CUDA_HOME=$(morph toolkit) PATH=$(morph toolkit)/bin:$PATH make, CMake and "
+        "nvcc use it. The programs start by themselves."
     )
 
 

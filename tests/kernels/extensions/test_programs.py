@@ -72,7 +72,9 @@ def test_other_programs_are_refused(run, tmp_path):
     assert "it is neither in Python nor linked by morph's nvcc" in said
     run("nvcc", SOURCES / "outside.cu", "-o", "outside")
     linked = (tmp_path / "outside").read_bytes()
-    (tmp_path / "outside").write_bytes(re.sub(rb"(/cuda-)[0-9a-f]{4}(?=[0-9a-f]+/lib64/)", rb"\g<1>0000", linked))
+    (tmp_path / "outside").write_bytes(
+        re.sub(rb"(/cuda-)[0-9a-f]{4}(?=[0-9a-f]+/lib64/)", rb"\g<1>0000", linked)
+    )
     assert "it was linked for another morph or torch; build it again" in run("./outside", status=2).stderr
 
 
