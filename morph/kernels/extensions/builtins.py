@@ -27,7 +27,8 @@ def translate(code: str) -> str:
     parts, last = [], 0
     for match in found:
         if not any(name == match[0] and start <= match.start() < end for name, start, end in own):
-            parts += [code[last : match.start()], f"::morph_cuda::place.{_PLACES[match[0]]}"]
+            # with a space before: `%:` is a `#` to C++
+            parts += [code[last : match.start()], f" ::morph_cuda::place.{_PLACES[match[0]]}"]
             last = match.end()
     return "".join([*parts, code[last:]])
 

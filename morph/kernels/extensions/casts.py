@@ -10,7 +10,7 @@ import re
 
 from morph.kernels.extensions.source import Edits, Source
 
-CONVERTED = "::morph_cuda::converted"
+CONVERTED = " ::morph_cuda::converted"  # `%:` without a space is a `#` to C++
 _WORD = r"(?:unsigned|signed|int|long|short|char)"
 _NAMES = r"(?:std\s*::\s*)?(?:u?int(?:8|16|32|64)_t|size_t|ptrdiff_t)|u(?:int|long|short|char)"
 _INTEGER = rf"(?:{_WORD}(?:\s+{_WORD})*|{_NAMES})"

@@ -1,4 +1,4 @@
-"""Programs that ``nvcc`` has linked, run in this process: by `start.cpp` they become Python, which comes here."""
+"""Programs that ``nvcc`` has linked, run in this process: by `start.cpp` they become Python and come here."""
 
 from __future__ import annotations
 

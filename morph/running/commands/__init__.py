@@ -31,7 +31,7 @@ COMMANDS = {
     "port": "rewrite CUDA-only source to device-agnostic PyTorch",
     "status": "show whether this environment's Python runs under morph",
     "surface": "record the names of an installed package, and compare recordings",
-    "toolkit": "print the folder of the CUDA toolkit for the software device, with its nvcc",
+    "toolkit": "print the folder of a CUDA toolkit whose nvcc is morph's",
     "verify": "check that the device computes what the CPU does",
 }
 BROKEN_PIPE, INTERRUPTED = 128 + 13, 128 + 2

@@ -95,6 +95,11 @@ def test_assembly_of_the_host_is_left_to_the_hosts_compiler(nvcc, tmp_path):
     assert compile_source(nvcc, tmp_path, source) == (0, "")
 
 
+def test_a_remainder_by_what_is_translated_is_no_digraph(nvcc, tmp_path):
+    source = KERNEL % "out[0] = threadIdx.x%blockDim.x + 7%(int)1.5f;"
+    assert compile_source(nvcc, tmp_path, source) == (0, "")
+
+
 def test_thrusts_complex_numbers_bring_the_limits_of_floats(nvcc, tmp_path):
     source = "#include <thrust/complex.h>\nstatic_assert(FLT_MIN > 0 && DBL_MAX > 1);\n"
     assert compile_source(nvcc, tmp_path, source) == (0, "")
@@ -223,6 +228,26 @@ def test_options_of_nvcc_become_those_of_gxx():
     expected = ["-DNAME=1", "-isystem", "inc", "-Iother", "-std=c++17", "-U__CUDA_NO_HALF_OPERATORS__"]
     assert options.preprocessor == expected
     assert options.compiler == ["-g1", "-fPIC", "-fopenmp", "-g", "-std=c++17", "-O3"]
+
+
+def test_options_of_programs_and_of_cmake(tmp_path):
+    (tmp_path / "includes.rsp").write_text('-isystem "a folder" -DNAME')
+    words = [
+        "--options-file",
+        str(tmp_path / "includes.rsp"),
+        "-dc",
+        "-MD",
+        "-MT",
+        "target",
+        "-x",
+        "cu",
+        "a.cpp",
+    ]
+    options = parse(words)
+    assert options.preprocessor == ["-isystem", "a folder", "-DNAME"]
+    assert (options.step, options.dependent, options.cuda) == ("compile", "target", True)
+    assert parse(["-lib", "a.o", "-o", "b.a"]).step == "archive"
+    assert [parse([word]).dry for word in ("-v", "--dryrun")] == [False, True]
 
 
 def test_machine_code_is_refused_by_name():
