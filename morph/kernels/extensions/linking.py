@@ -1,4 +1,4 @@
-"""The link step of ``nvcc``: a program is a library that starts itself, since the device needs Python."""
+"""The link step of ``nvcc``: a program is a library that starts itself; the device needs Python."""
 
 from __future__ import annotations
 
