@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _ctypes
 import ctypes
+import dataclasses
 import mmap
 import os
 import platform
@@ -58,6 +59,7 @@ def install(journal: Journal) -> None:
     put_first(finder)
 
 
+@dataclasses.dataclass(frozen=True)  # equal to that of another activation
 class Redirections:
     """A finder that finds nothing, and redirects the modules that hold NVIDIA's runtime."""
 
