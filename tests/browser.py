@@ -34,7 +34,7 @@ def browse(folder: pathlib.Path, *arguments: str) -> str:
             "no browser: neither chromium nor google-chrome is on the path (apt-get install chromium)"
         )
     try:
-        done = _run(BROWSER, folder / "profile", arguments, timeout=60)
+        done = _run(BROWSER, folder / "profile", arguments, timeout=20)
     except (
         subprocess.TimeoutExpired
     ):  # a headless chromium hangs at its start now and then, without using a CPU

@@ -43,7 +43,7 @@ MENTIONS = {
     "morph.running.diagnosis.description": "a text",
     "morph.running.environment.place": "a message",
     "morph.base.interpreter": "the one way",
-    "morph.kernels.extensions.linking": "a program that becomes it, with the folder taken out of the path first",
+    "morph.kernels.extensions.linking": "a program that becomes it, and takes the folder out of its path",
     "morph.kernels.extensions.toolkit": "a script that starts it with -I",
     "morph.kernels.nvidia_smi.launcher": "a script that starts it with a script of a private folder",
     "morph.running.wheels.__main__": "a default of an option",
