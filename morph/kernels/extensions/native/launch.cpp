@@ -102,7 +102,8 @@ void exceed_bounds(long most, const char* kernel) {
   const morph_index& size = place.block_size;
   std::string text = c10::str("CUDA error: invalid argument (", kernel, " was launched with ", uint64_t(size.x) * size.y * size.z,
                               " threads in a block; its __launch_bounds__ allow ", most, ")");
-  Block::of_this_thread().fail(std::make_exception_ptr(c10::Error({__func__, __FILE__, __LINE__}, text)));
+  c10::SourceLocation here{__func__, __FILE__, __LINE__};
+  Block::of_this_thread().fail(std::make_exception_ptr(c10::AcceleratorError(here, cudaErrorInvalidValue, text)));
 }
 
 }  // namespace morph_cuda
