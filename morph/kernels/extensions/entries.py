@@ -9,7 +9,6 @@ from typing import NamedTuple
 from morph.kernels.extensions import launches
 from morph.kernels.extensions.source import Edits, Source
 
-_LINE = re.compile(r"\n(?:#[^\n]*\n)*")
 _TEMPLATE = re.compile(r"(?<!\w)template\s*<")
 
 
@@ -32,7 +31,7 @@ def add(source: Source, edits: Edits) -> None:
     for number, each in enumerate(_definitions(source)):
         kernel = f"&{each.name}"
         if "=" not in each.parameters:  # the type tells overloaded functions apart, and takes no defaults
-            kernel = f"static_cast<void (*)({_LINE.sub(' ', each.parameters)})>({kernel})"
+            kernel = f"static_cast<void (*)({launches.LINE.sub(' ', each.parameters)})>({kernel})"
         edits.replace(
             each.end, each.end, f" static const ::morph_cuda::Known morph_known_{number}(nullptr, {kernel});"
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from morph.backends import Backend
 from morph.base.journal import Journal
-from morph.kernels.libraries import cupy, numbers, redirection
+from morph.finders.finder import on_import
+from morph.kernels.libraries import numbers
 from morph.kernels.libraries.interception import STEMS, Interception
 from morph.kernels.libraries.loading import FLAGS, described, every
 
@@ -19,6 +20,12 @@ def install(backend: Backend, journal: Journal) -> None:
         journal: Records every change.
     """
     Interception(backend).install(journal)
-    if backend.table.facts.software:
-        redirection.install(journal)
-        cupy.install(journal)
+    if backend.table.facts.software:  # once cupy is there: its parts are imported after this one
+        on_import("cupy_backends", lambda module: _serve_cupy(journal), journal, "cupy's compiled modules")
+
+
+def _serve_cupy(journal: Journal) -> None:
+    from morph.kernels.libraries import cupy, redirection
+
+    redirection.install(journal)
+    cupy.install(journal)
