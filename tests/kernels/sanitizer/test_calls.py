@@ -29,7 +29,7 @@ for name in names:
         torch.cuda.synchronize()
         print(name, right, text.partition("\\nException raised")[0].replace("\\n", "|"))
 """
-SOURCES = "algorithms", "copies", "library_calls"
+SOURCES = "algorithms", "copies", "library_calls", "pinned"
 NAMED = re.compile(r"^(SYNC|HOST|MEMORY)\((\w+)", re.MULTILINE)
 BEGINNINGS = {"SYNC": STREAMS, "HOST": HOST, "MEMORY": ILLEGAL}
 CASES = {

@@ -262,6 +262,39 @@ def right_buffer_that_is_filled_again():
     buffer.fill_(2)
 
 
+def wrong_buffer_of_two_copies():
+    host, x = torch.empty(SIZE, pin_memory=True), ones()
+    host.copy_(x, non_blocking=True)
+    with torch.cuda.stream(SIDE):
+        host.to(DEVICE, non_blocking=True)
+
+
+def right_buffer_of_two_copies():  # both read it, and the host waits for the second only to read it too
+    host = torch.ones(SIZE).pin_memory()
+    host.to(DEVICE, non_blocking=True)
+    with torch.cuda.stream(SIDE):
+        host.to(DEVICE, non_blocking=True)
+    host.sum()
+
+
+def wrong_buffer_that_another_stream_reads():
+    host = torch.ones(SIZE).pin_memory()
+    host.to(DEVICE, non_blocking=True)
+    with torch.cuda.stream(SIDE):
+        host.to(DEVICE, non_blocking=True)
+    SIDE.synchronize()
+    host.fill_(2)
+
+
+def right_buffer_that_another_stream_reads():
+    host = torch.ones(SIZE).pin_memory()
+    host.to(DEVICE, non_blocking=True)
+    with torch.cuda.stream(SIDE):
+        host.to(DEVICE, non_blocking=True)
+    torch.cuda.synchronize()
+    host.fill_(2)
+
+
 def wrong_buffer_of_two_streams():
     host, x = torch.empty(SIZE, pin_memory=True), ones()
     SIDE.wait_stream(main_stream())

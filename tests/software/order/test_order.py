@@ -24,12 +24,13 @@ for name in sys.argv[1:]:
 SOURCES = [(pathlib.Path(__file__).parent / name).read_text() for name in ("programs.py", "calls.py")]
 NAMES = re.findall(r"^def wrong_(\w+)", "\n".join(SOURCES), re.MULTILINE)
 STREAMS = "CUDA error: a stream does not wait for another (found by MORPH_SANITIZE=sync)"
-HOST = "CUDA error: the host does not wait for a copy (found by MORPH_SANITIZE=sync)"
+HOST = "CUDA error: the host does not wait for a stream (found by MORPH_SANITIZE=sync)"
 COPIES = {
     "copy_that_is_read",
     "copy_that_numpy_reads",
     "synchronization_of_another_stream",
     "buffer_that_is_filled_again",
+    "buffer_that_another_stream_reads",
     "buffer_of_the_runtime",
 }
 

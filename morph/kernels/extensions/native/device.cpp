@@ -38,6 +38,8 @@ struct Object {
   ~Object() { Py_XDECREF(value); }
 };
 
+bool protects_memory() { return sanitizer::is_memory_hidden() || sanitizer::is_order_watched(); }
+
 PyObject* call(const char* function, int index) {
   Object module(PyImport_ImportModule("torch.cuda"));
   PyObject* found = module.value ? PyObject_CallMethod(module.value, function, "i", index) : nullptr;
@@ -138,10 +140,10 @@ const DeviceFunctions& device_functions() {
 }
 
 void begin_device_access() {
-  if (sanitizer::is_memory_hidden()) device_functions().begin_access();
+  if (protects_memory()) device_functions().begin_access();
 }
 void end_device_access() {
-  if (sanitizer::is_memory_hidden()) device_functions().end_access();
+  if (protects_memory()) device_functions().end_access();
 }
 void* usable_address(const void* pointer) {
   return sanitizer::is_memory_hidden() ? device_functions().usable(pointer) : const_cast<void*>(pointer);

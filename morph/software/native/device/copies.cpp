@@ -26,17 +26,16 @@ c10::Stream stream_of_copy(const at::Tensor& source, const at::Tensor& target) {
   return current_stream((source.is_cpu() ? target : source).device().index());
 }
 
-// So that the bytes can be moved; another stream's copy may still use them.
-void let_go_for(const char* name, c10::Stream stream, const Use& use) {
-  auto other = software::holder(use.start, use.bytes);
-  if (other && !comes_after(stream, *other))
-    refuse_order(c10::str(text_of(other->line), ": ", other->name, " on ", text_of(other->where),
-                          " uses pinned memory that ", name, " on ", text_of({stream.device_index(), stream.id()}),
-                          " uses"));
-  let_go(use.start, use.bytes);
+// So that the device can use the bytes; another stream's work may still use them.
+void open_to(const char* name, c10::Stream stream, const Use& use) {
+  refuse_holders(name, stream, use);
+  open_for_device(use);
 }
 
-bool is_devices(const Use& use) { return owner_of(use.start) >= 0; }
+bool is_devices(const Use& use) { return owner_of(use.start) >= 0 || is_variable(use.start); }
+c10::DeviceIndex device_of(const Use& use) {
+  return is_variable(use.start) ? current_device() : owner_of(use.start);
+}
 
 // The host waits for a copy to memory that is not pinned. From such memory a call that blocks returns when the bytes
 // are staged, before they have arrived.
@@ -46,10 +45,10 @@ bool is_staged(const LibraryCall& call, const Use& use) { return call.blocks && 
 // Such a copy that blocks waits for all work of both devices, and all later work waits for it.
 bool is_between_devices(const Uses& uses) {
   return std::any_of(uses.begin(), uses.end(),
-                     [&](const Use& use) { return owner_of(use.start) != owner_of(uses[0].start); });
+                     [&](const Use& use) { return device_of(use) != device_of(uses[0]); });
 }
 void wait_for_all(const Uses& uses, c10::Stream stream) {
-  for (const Use& use : uses) wait_for_work_of(owner_of(use.start));
+  for (const Use& use : uses) wait_for_work_of(device_of(use));
   wait_for_work_of(stream);
 }
 
@@ -58,7 +57,7 @@ void wait_for_all(const Uses& uses, c10::Stream stream) {
 void prepare_copy(const at::Tensor& source, const at::Tensor& target) {
   if (!is_between_host_and_device(source, target)) return;
   Use use = bytes_on_host(source.is_cpu() ? source : target, target.is_cpu());
-  let_go_for("copy_", stream_of_copy(source, target), use);
+  open_to("copy_", stream_of_copy(source, target), use);
 }
 
 void queue_copy(const at::Tensor& source, const at::Tensor& target, bool blocks) {
@@ -77,14 +76,15 @@ void queue_copy(const at::Tensor& source, const at::Tensor& target, bool blocks)
   Use use = bytes_on_host(source.is_cpu() ? source : target, target.is_cpu());
   // cudaMemcpyAsync waits by itself for a copy to memory that is not pinned
   if (blocks || (target.is_cpu() && !is_pinned(use.start))) wait_for_work_of(stream);
-  else hold(use.start, use.bytes, use.writes, work);
+  else hold(use, work);
+  close_opened();
 }
 
 void prepare_call(const LibraryCall& call, const Use& use) {
   if (is_devices(use)) return;
   c10::Stream stream = stream_of_launch(call.stream);
   if (is_staged(call, use)) wait_for_work_of(stream);
-  let_go_for(call.name, stream, use);
+  open_to(call.name, stream, use);
 }
 
 void queue_call(const LibraryCall& call, const Use* uses, size_t count) {
@@ -99,8 +99,10 @@ void queue_call(const LibraryCall& call, const Use* uses, size_t count) {
   if (is_serial) wait_for_all(of_device, stream);
   if (of_host.empty() || is_capturing(stream)) return;
   auto awaits = [&](const Use& use) { return is_awaited(call, use); };
-  if (of_device.empty() || std::any_of(of_host.begin(), of_host.end(), awaits)) return wait_for_work_of(stream);
-  for (const Use& use : of_host) hold(use.start, use.bytes, use.writes, work);
+  if (of_device.empty() || std::any_of(of_host.begin(), of_host.end(), awaits)) wait_for_work_of(stream);
+  else
+    for (const Use& use : of_host) hold(use, work);
+  close_opened();
 }
 
 }  // namespace software

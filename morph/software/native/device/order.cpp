@@ -8,6 +8,9 @@
 #include "memory/held.h"
 #include "device/last_uses.h"
 
+#include <dlfcn.h>
+
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -21,6 +24,7 @@ struct Order {
   std::vector<Moment> moments;       // after the work of each stream so far
   Moment host;                       // what the host has waited for
   LastUses uses;
+  std::map<const char*, size_t> variables;  // their bytes, by where they start
 };
 Order& order = *new Order;
 
@@ -109,6 +113,12 @@ const char* kept(const std::string& name) {
   return names.insert(name).first->c_str();
 }
 
+// A kernel's use of a library's memory is one of a `__device__` variable.
+bool is_in_library(const void* pointer) {
+  Dl_info found;
+  return dladdr(pointer, &found);
+}
+
 // Of a process group; torch numbers its own streams otherwise.
 constexpr c10::StreamId kFirstOfGroups = c10::StreamId(1) << 40;
 
@@ -128,6 +138,27 @@ void refuse_order(const std::string& found) {
   std::string text = "CUDA error: a stream does not wait for another (found by MORPH_SANITIZE=sync)\n  " + found;
   note_found("sync", text);
   TORCH_CHECK(false, text);
+}
+
+void refuse_holders(const char* name, c10::Stream stream, const Use& use) {
+  for (const Queued& other : holders(use))
+    if (!comes_after(stream, other))
+      refuse_order(c10::str(text_of(other.line), ": ", other.name, " on ", text_of(other.where),
+                            " uses pinned memory that ", name, " on ", text_of({stream.device_index(), stream.id()}),
+                            " uses"));
+}
+
+void note_variable(const void* start, size_t bytes) {
+  Lock lock(order.mutex);
+  order.variables[static_cast<const char*>(start)] = bytes;
+}
+
+bool is_variable(const void* pointer) {
+  Lock lock(order.mutex);
+  auto after = order.variables.upper_bound(static_cast<const char*>(pointer));
+  if (after == order.variables.begin()) return false;
+  auto& [start, bytes] = *std::prev(after);
+  return pointer < start + bytes;
 }
 
 void watch_order() { order_watched = true; }
@@ -161,8 +192,17 @@ c10::Stream stream_of_launch(intptr_t stream) {
   return c10::Stream(c10::Stream::UNSAFE, device(current_device()), stream_of_handle(stream));
 }
 
-void queue_launch(const std::string& name, intptr_t stream, const Uses& uses) {
-  queue_work(kept(name), stream_of_launch(stream), uses);
+void queue_launch(const std::string& name, intptr_t handle, const Uses& uses) {
+  c10::Stream stream = stream_of_launch(handle);
+  Uses of_device, of_host;
+  for (const Use& use : uses) {
+    if (owner_of(use.start) >= 0 || is_in_library(use.start)) of_device.push_back(use);
+    else if (is_pinned(use.start)) of_host.push_back(use);
+  }
+  for (const Use& use : of_host) refuse_holders(name.c_str(), stream, use);
+  Queued work = queue_work(kept(name), stream, of_device);
+  if (is_capturing(stream)) return;
+  for (const Use& use : of_host) hold(use, work);
 }
 
 void queue_kernel(const std::string& name, const TensorVector& read, const TensorVector& written) {

@@ -22,6 +22,7 @@ struct Use {
   const char* start;
   size_t bytes;
   bool writes;
+  bool is_atomic = false;
 };
 using Uses = std::vector<Use>;
 void add_uses(Uses& all, const at::Tensor& tensor, bool writes);  // of device memory, piece by piece
@@ -44,6 +45,11 @@ struct Queued {
 bool is_over(const Queued& work, size_t stream, const Moment& now);  // before work of the stream that starts now
 bool comes_after(c10::Stream stream, const Queued& work);  // what the stream does next
 [[noreturn]] void refuse_order(const std::string& found);
+// Raises where other work that uses some of the pinned memory need not be over.
+void refuse_holders(const char* name, c10::Stream stream, const Use& use);
+// A variable of a program that the device has: `__device__`, `__constant__`.
+void note_variable(const void* start, size_t bytes);
+bool is_variable(const void* pointer);
 
 // Work that is queued now. Raises where it need not come after another use of its memory.
 Queued queue_work(const char* name, c10::Stream stream, const Uses& uses);
@@ -88,6 +94,7 @@ struct OrderFunctions {
   decltype(&prepare_call) prepare;
   decltype(&queue_call) queue;
   decltype(&add_uses) add;
+  decltype(&note_variable) note_device_variable;
 };
 
 std::string text_of(Where stream);  // "the default stream of cuda:0"

@@ -7,6 +7,7 @@
 #include "device/reports.h"
 #include "memory/addresses.h"
 #include "memory/arena.h"
+#include "memory/held.h"
 #include "memory/page_faults.h"
 #include "memory/location.h"
 #include "memory/memory.h"
@@ -129,8 +130,12 @@ void show(Segment& segment) {
 void begin_device_access() { accesses++; }
 
 void end_device_access() {
-  if (--accesses == 0) close_all();
+  if (--accesses) return;
+  close_all();
+  close_opened();
 }
+
+bool device_works() { return accesses; }
 
 bool open_hidden(const void* address) {
   Segment* segment = hides_memory() ? segment_of(address) : nullptr;

@@ -35,6 +35,7 @@ void show(Segment& segment);  // managed memory: the host uses it as the device 
 // While kernels and libraries run that use the addresses that programs know.
 void begin_device_access();
 void end_device_access();
+bool device_works();  // between them
 
 class DeviceAccess {
  public:

@@ -65,7 +65,7 @@ void bind_streams(py::module& module) {
     return std::pair(reinterpret_cast<size_t>(&queue_collective), reinterpret_cast<size_t>(&await_collective));
   });
   module.def("order_functions", [] {
-    static const OrderFunctions all{&queue_launch, &note_blocking_stream, &prepare_call, &queue_call, &add_uses};
+    static const OrderFunctions all{&queue_launch, &note_blocking_stream, &prepare_call, &queue_call, &add_uses, &note_variable};
     return reinterpret_cast<size_t>(&all);
   });
   module.def("queue_kernel", &queue_kernel);

@@ -3,14 +3,6 @@
 
 #include <vector>
 
-static float* pinned(int n) {
-  static float* memory = nullptr;
-  if (memory) cudaFreeHost(memory);
-  cudaMallocHost(&memory, n * sizeof(float));
-  for (int i = 0; i < n; i++) memory[i] = 1;
-  return memory;
-}
-
 SYNC(copy_of_a_result, {
   increase_on(one(), a, n);
   other_waits(right);

@@ -20,7 +20,7 @@ const char* outcome(F work) {
 #define TWINS(KIND, NAME, ...) \
   extern "C" const char* NAME(float* a, float* b, int n, int right) { return outcome([&]() -> int __VA_ARGS__); }
 #define SYNC(NAME, ...) TWINS(sync, NAME, __VA_ARGS__)      // a stream does not wait for another
-#define HOST(NAME, ...) TWINS(host, NAME, __VA_ARGS__)      // the host does not wait for a copy
+#define HOST(NAME, ...) TWINS(host, NAME, __VA_ARGS__)      // the host does not wait for a stream
 #define MEMORY(NAME, ...) TWINS(memory, NAME, __VA_ARGS__)  // an access outside
 
 inline cudaStream_t made() {
@@ -49,3 +49,10 @@ static __global__ void increase(float* a, int n) {
   if (i < n) a[i] += 1;
 }
 inline void increase_on(cudaStream_t stream, float* a, int n) { increase<<<(n + 63) / 64, 64, 0, stream>>>(a, n); }
+inline float* pinned(int n) {
+  static float* memory = nullptr;
+  if (memory) cudaFreeHost(memory);
+  cudaMallocHost(&memory, n * sizeof(float));
+  for (int i = 0; i < n; i++) memory[i] = 1;
+  return memory;
+}

@@ -10,7 +10,7 @@
 
 namespace morph_cuda {
 
-// Without MORPH_SANITIZE=host these do nothing, and return the pointer.
+// Without MORPH_SANITIZE these do nothing, and return the pointer.
 void begin_device_access();
 void end_device_access();
 void* usable_address(const void* pointer);

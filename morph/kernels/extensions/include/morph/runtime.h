@@ -195,31 +195,36 @@ inline cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned fla
   return cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
 }
 
+namespace morph_cuda {
+char* variable(const volatile void* start, size_t bytes);  // of the device: `__device__`, `__constant__`
+
+template <class T>
+char* place_of(T& symbol) { return variable(&symbol, sizeof symbol); }
+}
+
 template <class T>
 inline cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t bytes, size_t offset = 0,
-                                      cudaMemcpyKind = cudaMemcpyHostToDevice) {
-  return cudaMemcpy(const_cast<char*>(reinterpret_cast<const volatile char*>(&symbol)) + offset, from, bytes);
+                                      cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+  return cudaMemcpy(morph_cuda::place_of(symbol) + offset, from, bytes, kind);
 }
 template <class T>
 inline cudaError_t cudaMemcpyToSymbolAsync(T& symbol, const void* from, size_t bytes, size_t offset = 0,
                                            cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = nullptr) {
-  char* to = const_cast<char*>(reinterpret_cast<const volatile char*>(&symbol));
-  return cudaMemcpyAsync(to + offset, from, bytes, kind, stream);
+  return cudaMemcpyAsync(morph_cuda::place_of(symbol) + offset, from, bytes, kind, stream);
 }
 template <class T>
 inline cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
-                                        cudaMemcpyKind = cudaMemcpyDeviceToHost) {
-  return cudaMemcpy(to, const_cast<const char*>(reinterpret_cast<const volatile char*>(&symbol)) + offset, bytes);
+                                        cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+  return cudaMemcpy(to, morph_cuda::place_of(symbol) + offset, bytes, kind);
 }
 template <class T>
 inline cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset = 0,
                                              cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = nullptr) {
-  const char* from = const_cast<const char*>(reinterpret_cast<const volatile char*>(&symbol));
-  return cudaMemcpyAsync(to, from + offset, bytes, kind, stream);
+  return cudaMemcpyAsync(to, morph_cuda::place_of(symbol) + offset, bytes, kind, stream);
 }
 template <class T>
 inline cudaError_t cudaGetSymbolAddress(void** pointer, const T& symbol) {
-  *pointer = const_cast<void*>(static_cast<const volatile void*>(&symbol));
+  *pointer = morph_cuda::place_of(symbol);
   return cudaSuccess;
 }
 template <class T>

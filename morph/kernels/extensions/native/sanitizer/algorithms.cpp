@@ -23,7 +23,7 @@ void Algorithm::use(const Use& use) {
   if (found_ || !Bounds::is_devices(use.address)) return;
   if (is_memory_checked()) check_memory(use);
   if (is_init_checked() && use.reads) check_written(use);
-  if (is_order_watched()) footprint_.add(use.address, use.bytes, use.writes, use.site);
+  if (is_order_watched()) footprint_.add(use);
 }
 
 void Algorithm::check_memory(const Use& use) {

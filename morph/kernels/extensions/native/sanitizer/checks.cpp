@@ -184,7 +184,7 @@ void Checks::use(const Use& use) {
   if (!races && !footprint) return;
   bool is_in_shared = is_shared(use.address);
   std::lock_guard<std::mutex> lock(Races::lock());
-  if (footprint && !is_in_shared) footprint->add(use.address, use.bytes, use.writes, use.site);
+  if (footprint && !is_in_shared) footprint->add(use);
   if (!races) return;
   Access by;
   by.block = knowledge_.block(), by.thread = uint16_t(block_.thread());

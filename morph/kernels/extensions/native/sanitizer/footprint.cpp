@@ -12,7 +12,7 @@ namespace morph_cuda::sanitizer {
 namespace {
 
 // Appends the bytes whose bits are set; what continues the last piece makes it longer.
-void append(Pieces& uses, uintptr_t start, uint64_t bits, bool writes) {
+void append(Pieces& uses, uintptr_t start, uint64_t bits, Piece as) {
   while (bits) {
     int first = __builtin_ctzll(bits);
     uint64_t from_there = ~(bits >> first);
@@ -20,7 +20,7 @@ void append(Pieces& uses, uintptr_t start, uint64_t bits, bool writes) {
     count = std::min(count, 64 - first);
     auto* place = reinterpret_cast<const char*>(start + uintptr_t(first));
     if (!uses.empty() && uses.back().start + uses.back().bytes == place) uses.back().bytes += size_t(count);
-    else uses.push_back({place, size_t(count), writes});
+    else uses.push_back({place, size_t(count), as.writes, as.is_atomic});
     bits = first + count == 64 ? 0 : bits >> (first + count) << (first + count);
   }
 }
@@ -33,13 +33,14 @@ std::string function_at(const void* site) {  // "scale.cu:5 (scale)"
 
 }  // namespace
 
-void Footprint::add(uintptr_t address, size_t bytes, bool writes, const void* site) {
-  site_ = site;
-  for (uintptr_t end = address + bytes; address < end;) {
+void Footprint::add(const Use& use) {
+  site_ = use.site;
+  uintptr_t address = use.address;
+  for (uintptr_t end = address + use.bytes; address < end;) {
     uintptr_t within = address % kLine, count = std::min(end - address, kLine - within);
     uint64_t bits = (count == kLine ? ~uint64_t(0) : (uint64_t(1) << count) - 1) << within;
     Line& line = lines_[address / kLine];
-    (writes ? line.written : line.read) |= bits;
+    (!use.writes ? line.read : use.is_atomic ? line.atomic : line.written) |= bits;
     address += count;
   }
 }
@@ -47,12 +48,15 @@ void Footprint::add(uintptr_t address, size_t bytes, bool writes, const void* si
 Pieces Footprint::pieces() const {
   std::vector<std::pair<uintptr_t, Line>> sorted(lines_.begin(), lines_.end());
   std::sort(sorted.begin(), sorted.end(), [](auto& one, auto& other) { return one.first < other.first; });
-  Pieces read, all;
-  for (auto& [number, line] : sorted) append(read, number * kLine, line.read, false);
-  for (auto& [number, line] : sorted) append(all, number * kLine, line.written, true);
-  all.insert(all.end(), read.begin(), read.end());
-  auto is_hosts = [](const Piece& use) { return !Bounds::is_devices(reinterpret_cast<uintptr_t>(use.start)); };
-  all.erase(std::remove_if(all.begin(), all.end(), is_hosts), all.end());
+  Pieces all;
+  auto take = [&](uint64_t Line::* bits, Piece as) {
+    Pieces some;
+    for (auto& [number, line] : sorted) append(some, number * kLine, line.*bits, as);
+    all.insert(all.end(), some.begin(), some.end());
+  };
+  take(&Line::written, {nullptr, 0, true});
+  take(&Line::atomic, {nullptr, 0, true, true});
+  take(&Line::read, {nullptr, 0, false});
   return all;
 }
 

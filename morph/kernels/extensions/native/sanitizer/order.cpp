@@ -15,3 +15,13 @@ void note_blocking(cudaStream_t stream) {
 }
 
 }  // namespace morph_cuda::sanitizer
+
+namespace morph_cuda {
+
+char* variable(const volatile void* start, size_t bytes) {
+  auto* given = const_cast<void*>(start);
+  if (sanitizer::is_order_watched()) sanitizer::order_functions().note_device_variable(given, bytes);
+  return static_cast<char*>(given);
+}
+
+}  // namespace morph_cuda

@@ -18,6 +18,7 @@ struct Piece {  // of memory; what the device calls a Use
   const char* start;
   size_t bytes;
   bool writes;
+  bool is_atomic = false;
 };
 using Pieces = std::vector<Piece>;
 
@@ -33,6 +34,7 @@ struct OrderFunctions {
   void (*prepare)(const LibraryCall& call, const Piece& piece);
   void (*queue)(const LibraryCall& call, const Piece* pieces, size_t count);
   void (*add)(Pieces& all, const at::Tensor& tensor, bool writes);
+  void (*note_device_variable)(const void* start, size_t bytes);
 };
 const OrderFunctions& order_functions();
 
