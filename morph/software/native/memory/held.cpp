@@ -40,13 +40,17 @@ std::list<Held>& held_now = *new std::list<Held>;
 std::list<Held>& misused = *new std::list<Held>;  // not yet told
 bool any_open = false;
 
-// As the work allows that holds some of the pages: what is written cannot be read either.
+// As the work allows that holds some of the pages: what is written cannot be read either. Each call of mprotect has
+// the other cores forget the pages.
 void protect(char* from, char* to) {
-  mprotect(from, size_t(to - from), PROT_READ | PROT_WRITE);
+  auto covers = [&](const Held& each) { return each.page() <= from && to <= each.last_page(); };
+  auto is_here = [&](const Held& each) { return !each.is_open && each.shares_page(from, to); };
+  bool is_one = std::count_if(held_now.begin(), held_now.end(), is_here) == 1;
+  if (!is_one || std::none_of(held_now.begin(), held_now.end(), covers)) mprotect(from, size_t(to - from), PROT_READ | PROT_WRITE);
   for (bool writes : {false, true})
     for (const Held& each : held_now) {
+      if (!is_here(each) || each.use.writes != writes) continue;
       char *first = std::max(from, each.page()), *last = std::min(to, each.last_page());
-      if (each.is_open || each.use.writes != writes || first >= last) continue;
       mprotect(first, size_t(last - first), writes ? PROT_NONE : PROT_READ);
     }
 }

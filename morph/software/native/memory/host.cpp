@@ -10,6 +10,7 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/llvmMathExtras.h>
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <map>
@@ -61,10 +62,18 @@ char* from_kept(size_t size) {
 // Its pages can be told from those of other memory.
 bool has_own_pages() { return is_order_watched() || hides_memory(); }
 
+// A mapping of its own, between two pages that belong to nothing: to protect it divides no other.
+char* mapped(size_t size) {
+  void* all = mmap(nullptr, size + 2 * host_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) throw std::bad_alloc();
+  char* start = static_cast<char*>(all) + host_page;
+  mprotect(start, size, PROT_READ | PROT_WRITE);
+  return start;
+}
+
 char* fresh(size_t size) {
   refuse_if_lost();
-  auto* start = static_cast<char*>(has_own_pages() ? std::aligned_alloc(host_page, size)
-                                                      : c10::GetDefaultCPUAllocator()->raw_allocate(size));
+  auto* start = has_own_pages() ? mapped(size) : static_cast<char*>(c10::GetDefaultCPUAllocator()->raw_allocate(size));
   figures.allocations.increase(1);
   figures.allocated_bytes.increase(size);
   figures.num_host_alloc++;
@@ -90,7 +99,8 @@ void let_go_of_kept() {
       ++it;
       continue;
     }
-    c10::GetDefaultCPUAllocator()->raw_deallocate(start);
+    if (has_own_pages()) munmap(start - host_page, it->first + 2 * host_page);
+    else c10::GetDefaultCPUAllocator()->raw_deallocate(start);
     figures.allocations.decrease(1);
     figures.allocated_bytes.decrease(it->first);
     figures.num_host_free++;
