@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -47,8 +48,10 @@ _SANITIZED = (
         "--param=tsan-instrument-func-entry-exit=0",
     ),
     *("-g1", "-fno-optimize-sibling-calls"),  # who calls tells the line, and the library
-    "-fno-tree-loop-distribute-patterns",  # a loop that becomes a memcpy is not seen
+    "-fno-tree-loop-distribute-patterns",  # as a memcpy its accesses are not seen one by one
 )
+# in g++'s assembler: it tells nothing of what these access
+_COPIES = re.compile(r"^(\t(?:call|bl)\t)(memcpy|memmove|memset)\b", re.MULTILINE)
 _CHECKED = "-DMORPH_CUDA_CHECKED"
 # what modules.py compiles: its names are its own, whatever the process has
 MODULE = ("-DMORPH_CUDA_MODULE", "-include", "morph/modules.h")
@@ -160,7 +163,8 @@ def _compile_checked(words: list[str], source: pathlib.Path, target: str) -> int
     status = _call([*words, "-x", "c++", "-fpreprocessed", "-S", str(source), "-o", str(assembler)])
     if status:
         return status
-    assembler.write_text(zones.add(assembler.read_text(errors="surrogateescape")), errors="surrogateescape")
+    text = _COPIES.sub(r"\1morph_watched_\2", assembler.read_text(errors="surrogateescape"))
+    assembler.write_text(zones.add(text), errors="surrogateescape")
     return _call([*words, "-x", "assembler", "-c", str(assembler), "-o", target])
 
 

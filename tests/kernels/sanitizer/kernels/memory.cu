@@ -112,3 +112,9 @@ KERNEL(deep_recursion, 1, 1, 0, { a[0] = deep(b, n, nullptr); })
 
 WRONG(wild_pointer, 1, 1, 0, { a[0] = b[size_t(1) << 44]; })
 RIGHT(wild_pointer, 1, 1, 0, { a[0] = b[(size_t(1) << 44) % 100]; })
+
+WRONG(copy_over_the_end, 1, 1, 0, { memcpy(a + 1, b, n * sizeof(float)); })
+RIGHT(copy_over_the_end, 1, 1, 0, { memcpy(a + 1, b, (n - 1) * sizeof(float)); })
+
+WRONG(fill_over_the_end, 1, 1, 0, { memset(a + n / 2, 0, n * sizeof(float)); })
+RIGHT(fill_over_the_end, 1, 1, 0, { memset(a + n / 2, 0, n / 2 * sizeof(float)); })

@@ -221,3 +221,11 @@ RIGHT(compare_and_swap, 2, 32, 0, {
   }
 WRONG(farthest_points, 1, 64, 0, { WINNERS(;) })
 RIGHT(farthest_points, 1, 64, 0, { WINNERS(__syncthreads()) })
+
+#define MOVED(BARRIER) { \
+  if (threadIdx.x == 0) memmove(a, b, n * sizeof(float)); \
+  BARRIER \
+  if (threadIdx.x == 1) a[5] = a[6] + 1; \
+}
+WRONG(copy_of_one_thread, 1, 32, 0, MOVED())
+RIGHT(copy_of_one_thread, 1, 32, 0, MOVED(__syncthreads();))

@@ -99,6 +99,19 @@ void __tsan_atomic_thread_fence(int order) {
   fence_for(order);
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
+// What nvcc.py has sources call in their place.
+#define COPY(NAME)                                                       \
+  void* morph_watched_##NAME(void* to, const void* from, size_t bytes) { \
+    if (bytes) use(from, bytes, Kind::kRead, false, SITE);               \
+    if (bytes) use(to, bytes, Kind::kWrite, false, SITE);                \
+    return std::NAME(to, from, bytes);                                   \
+  }
+COPY(memcpy)
+COPY(memmove)
+void* morph_watched_memset(void* to, int value, size_t bytes) {
+  if (bytes) use(to, bytes, Kind::kWrite, false, SITE);
+  return std::memset(to, value, bytes);
+}
 void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
 }  // extern "C"
