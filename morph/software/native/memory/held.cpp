@@ -43,8 +43,8 @@ bool any_open = false;
 // As the work allows that holds some of the pages: what is written cannot be read either. Each call of mprotect has
 // the other cores forget the pages.
 void protect(char* from, char* to) {
-  auto covers = [&](const Held& each) { return each.page() <= from && to <= each.last_page(); };
   auto is_here = [&](const Held& each) { return !each.is_open && each.shares_page(from, to); };
+  auto covers = [&](const Held& each) { return is_here(each) && each.page() <= from && to <= each.last_page(); };
   bool is_one = std::count_if(held_now.begin(), held_now.end(), is_here) == 1;
   if (!is_one || std::none_of(held_now.begin(), held_now.end(), covers)) mprotect(from, size_t(to - from), PROT_READ | PROT_WRITE);
   for (bool writes : {false, true})

@@ -5,7 +5,6 @@
 #include "sites.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 namespace morph_cuda::sanitizer {
@@ -23,12 +22,6 @@ void append(Pieces& uses, uintptr_t start, uint64_t bits, Piece as) {
     else uses.push_back({place, size_t(count), as.writes, as.is_atomic});
     bits = first + count == 64 ? 0 : bits >> (first + count) << (first + count);
   }
-}
-
-std::string function_at(const void* site) {  // "scale.cu:5 (scale)"
-  std::string source = source_of(site);
-  size_t open = source.rfind(" (");
-  return open == source.npos ? source : source.substr(open + 2, source.size() - open - 3);
 }
 
 }  // namespace
@@ -61,7 +54,7 @@ Pieces Footprint::pieces() const {
 }
 
 void Footprint::queue(cudaStream_t stream) const {
-  if (!lines_.empty()) order_functions().launch(function_at(site_), reinterpret_cast<intptr_t>(stream), pieces());
+  if (!lines_.empty()) order_functions().launch(function_of(site_), reinterpret_cast<intptr_t>(stream), pieces());
 }
 
 }  // namespace morph_cuda::sanitizer

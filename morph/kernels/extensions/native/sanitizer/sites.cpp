@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace morph_cuda::sanitizer {
@@ -45,20 +46,48 @@ const void* base_of(const void* place) {
   return dladdr(place, &module) ? module.dli_fbase : nullptr;
 }
 
+struct Found {
+  std::string source;    // "scale.cu:5 (scale)", of what the compiler put there
+  std::string function;  // the whole one that it is in
+};
+
+Found look_up(const std::string& library, long offset) {
+  char number[32];
+  std::snprintf(number, sizeof number, "0x%lx", offset);
+  auto lines = lines_of("addr2line -f -C -i -e " + quoted(library) + " " + number + " 2>/dev/null");
+  Found found;
+  for (size_t i = 0; i + 1 < lines.size(); i += 2) {  // the function, then the place; outwards
+    std::string place = lines[i + 1].substr(0, lines[i + 1].find(" (discriminator"));
+    if (!is_known(place) || is_own(place)) continue;
+    std::string named = lines[i].substr(0, lines[i].find('('));
+    found.function = named.substr(named.rfind("void ", 0) == 0 ? 5 : 0);  // of a template: with what it returns
+    if (found.source.empty()) found.source = c10::str(without_folder(place), " (", found.function, ")");
+  }
+  if (found.source.empty()) found = {c10::str(without_folder(library), "+", number), "a kernel"};
+  return found;
+}
+
+const Found& found_at(const void* site) {
+  static const Found unknown{"an unknown place", "a kernel"};
+  static auto& known = *new std::map<std::pair<std::string, long>, Found>;  // a module may be unloaded
+  static auto& lock = *new std::mutex;
+  Dl_info module;
+  const char* before = static_cast<const char*>(site) - 1;  // within the call
+  if (!dladdr(before, &module) || !module.dli_fname) return unknown;
+  std::pair key(std::string(module.dli_fname), long(before - static_cast<const char*>(module.dli_fbase)));
+  std::lock_guard<std::mutex> locked(lock);
+  auto found = known.find(key);
+  if (found == known.end()) found = known.emplace(key, look_up(key.first, key.second)).first;
+  return found->second;
+}
+
 const void* program = nullptr;  // where it begins
 
 const char* line_of_program() {
-  static auto& known = *new std::map<const void*, std::string>;
-  static auto& lock = *new std::mutex;
   void* callers[32];
   int count = backtrace(callers, 32);
-  for (int i = 0; i < count; i++) {
-    if (base_of(callers[i]) != program) continue;
-    std::lock_guard<std::mutex> locked(lock);
-    auto found = known.find(callers[i]);
-    if (found == known.end()) found = known.emplace(callers[i], source_of(callers[i])).first;
-    return found->second.c_str();
-  }
+  for (int i = 0; i < count; i++)
+    if (base_of(callers[i]) == program) return found_at(callers[i]).source.c_str();
   return nullptr;
 }
 
@@ -69,20 +98,8 @@ void tell_lines_of(const void* inside) {
   device_functions().take_lines_from(&line_of_program);
 }
 
-std::string source_of(const void* site) {
-  Dl_info module;
-  const char* before = static_cast<const char*>(site) - 1;  // within the call
-  if (!dladdr(before, &module) || !module.dli_fname) return "an unknown place";
-  long offset = before - static_cast<const char*>(module.dli_fbase);
-  char number[32];
-  std::snprintf(number, sizeof number, "0x%lx", offset);
-  auto lines = lines_of("addr2line -f -C -i -e " + quoted(module.dli_fname) + " " + number + " 2>/dev/null");
-  for (size_t i = 0; i + 1 < lines.size(); i += 2) {  // the function, then the place; outwards
-    std::string place = lines[i + 1].substr(0, lines[i + 1].find(" (discriminator"));
-    std::string function = lines[i].substr(0, lines[i].find('('));
-    if (is_known(place) && !is_own(place)) return c10::str(without_folder(place), " (", function, ")");
-  }
-  return c10::str(without_folder(module.dli_fname), "+", number);
-}
+std::string source_of(const void* site) { return found_at(site).source; }
+
+std::string function_of(const void* site) { return found_at(site).function; }
 
 }  // namespace morph_cuda::sanitizer
