@@ -113,8 +113,8 @@ class Processor(Device):
         return info.major, info.minor
 
     def reaches(self, other: Device) -> bool:
-        """Return whether it is another device: all are host memory."""
-        return isinstance(other, Processor) and self._number != other._number
+        """Return what torch reports."""
+        return isinstance(other, Processor) and started().reaches(self._number, other._number)
 
     def memory(self) -> Memory:
         """Return the memory that torch reports, with the use by all processes."""

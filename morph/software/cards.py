@@ -32,6 +32,7 @@ class Card(NamedTuple):
         properties: The fields of torch's device properties that are the card's own.
         board: What the sensors of an idle board read; empty if no source tells it.
         nvlink: The fields of its NVLink, and the number of switches; empty if it has none.
+        peers: Whether such cards can access each other's memory.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Card(NamedTuple):
     properties: dict[str, Any]
     board: dict[str, Any] = {}
     nvlink: dict[str, Any] = {}
+    peers: bool = True
 
     @property
     def memory(self) -> int:

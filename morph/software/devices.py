@@ -192,8 +192,8 @@ def get_device_capability(device: AnyDevice = None) -> tuple[int, int]:
 
 
 def can_device_access_peer(device: AnyDevice, peer_device: AnyDevice) -> bool:
-    """Return whether one device can read another's memory: always."""
-    return valid_index(device) != valid_index(peer_device)
+    """Return whether one device can read another's memory."""
+    return started().reaches(valid_index(device), valid_index(peer_device))
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:

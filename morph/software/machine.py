@@ -59,6 +59,10 @@ class Machine:
         """The number of devices that this process sees."""
         return len(self.visible.indices())
 
+    def reaches(self, device: int, peer: int) -> bool:
+        """Return whether a device can access the memory of another."""
+        return device != peer and (self.card is None or self.card.peers)
+
     @property
     def device_type(self) -> str:
         """torch's name of the device type, ``"npu"``."""

@@ -98,6 +98,43 @@ assert library.ncclBroadcast(place, place, count, 10, 0, handle, None) == 0  # w
 print(code, b"begins with sm90" in library.ncclGetErrorString(code))
 """
 
+PEERS = """
+import ctypes, subprocess, pynvml, torch
+
+can = [torch.cuda.can_device_access_peer(0, 1), torch.cuda.can_device_access_peer(0, 0)]
+for name, prefix in (("libcudart.so", "cuda"), ("libcuda.so.1", "cu")):
+    answer = ctypes.c_int(-1)
+    assert getattr(ctypes.CDLL(name), f"{prefix}DeviceCanAccessPeer")(ctypes.byref(answer), 0, 1) == 0
+    can.append(bool(answer.value))
+runtime = ctypes.CDLL("libcudart.so")
+codes = [runtime.cudaDeviceEnablePeerAccess(1, 0) for _ in range(2)]
+pynvml.nvmlInit()
+first, second = map(pynvml.nvmlDeviceGetHandleByIndex, range(2))
+status = [pynvml.nvmlDeviceGetP2PStatus(first, second, kind) for kind in (0, 1, 2)]
+done = subprocess.run(["nvidia-smi", "topo", "-p2p", "r"], check=True, capture_output=True, text=True)
+x = torch.arange(3.0, device="cuda:0").to("cuda:1")  # through the host
+print(can, codes, status, done.stdout.splitlines()[1].split(), x.tolist())
+"""
+
+PEERS_IN_CPP = """
+from torch.utils.cpp_extension import load_inline
+
+SOURCE = r'''
+#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
+std::vector<int64_t> ask() {
+  int can = -1;
+  cudaDeviceCanAccessPeer(&can, 0, 1);
+  bool torchs = at::cuda::canDeviceAccessPeer(0, 1);
+  int off = cudaDeviceDisablePeerAccess(1), on = cudaDeviceEnablePeerAccess(1, 0);
+  int again = cudaDeviceEnablePeerAccess(1, 0);
+  return {can, torchs, off, on, again, cudaDeviceEnablePeerAccess(0, 0)};
+}
+'''
+module = load_inline("asking", "std::vector<int64_t> ask();", SOURCE, functions=["ask"], with_cuda=True)
+print(module.ask())
+"""
+
 SHARED = """
 import torch
 from torch.utils.cpp_extension import load_inline
@@ -202,6 +239,28 @@ def test_a_process_that_gets_a_tensor_has_the_card(platform: Platform, tmp_path:
 @pytest.mark.parametrize(("profile", "expected"), [("a100", "0 0"), ("h100", "32 0")])
 def test_a_block_has_the_cards_shared_memory(platform: Platform, profile: str, expected: str) -> None:
     assert said(platform, SHARED, profile) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        ("rtx4090", "[False, False, False, False] [217, 217] [2, 2, 5] ['GPU0', 'X', 'GNS']"),
+        ("l4", "[True, False, True, True] [0, 704] [0, 0, 5] ['GPU0', 'X', 'OK']"),
+    ],
+)
+def test_cards_reach_each_other_as_nvidias_driver_lets_them(
+    platform: Platform, profile: str, expected: str
+) -> None:
+    assert said(platform, PEERS, profile, MORPH_DEVICES="2") == [f"{expected} [0.0, 1.0, 2.0]"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [("rtx4090", "[0, 0, 705, 217, 217, 101]"), ("h100", "[1, 1, 705, 0, 704, 101]")],
+)
+def test_extensions_are_told_of_peers_too(platform: Platform, profile: str, expected: str) -> None:
+    assert said(platform, PEERS_IN_CPP, profile, MORPH_DEVICES="2") == [expected]
 
 
 @pytest.mark.platforms("simulated-rocm")

@@ -46,12 +46,12 @@ def nvmlDeviceGetP2PStatus(device1: Any, device2: Any, p2pIndex: int) -> int:
             ``..._NVLINK`` or ``..._ATOMICS``: whether NVLink connects them.
     """
     first, second = (devices()[index_of(handle)] for handle in (device1, device2))
-    if p2pIndex in _OVER_NVLINK:
-        reachable = first.linked(second)
+    access = p2pIndex in (0, CONSTANTS["NVML_P2P_CAPS_INDEX_WRITE"])
+    if _reachable(device1, device2) if access else p2pIndex in _OVER_NVLINK and first.linked(second):
+        status = "OK"
     else:
-        access = p2pIndex in (0, CONSTANTS["NVML_P2P_CAPS_INDEX_WRITE"])
-        reachable = access and _reachable(device1, device2)
-    return int(CONSTANTS["NVML_P2P_STATUS_OK" if reachable else "NVML_P2P_STATUS_NOT_SUPPORTED"])
+        status = "GPU_NOT_SUPPORTED" if access and index_of(device1) != index_of(device2) else "NOT_SUPPORTED"
+    return int(CONSTANTS[f"NVML_P2P_STATUS_{status}"])
 
 
 def _reachable(device1: Any, device2: Any) -> bool:

@@ -140,12 +140,16 @@ class Loaded:
 
         machine = started()
         assert machine.count >= 0  # what the environment says now
-        for name, address in machine.native.interface().items():
-            self._function("morph_machine")(name.encode(), ctypes.c_void_p(address))
+        for member, address in machine.native.interface().items():
+            self._function("morph_machine")(member.encode(), ctypes.c_void_p(address))
         state = self._function("morph_state", ctypes.c_void_p)(ctypes.c_void_p(next(iter(_state), None)))
         _state[:] = [state]
-        self._settle = ctypes.CFUNCTYPE(None)(distributed.settle)
-        self._function("morph_machine")(b"settle", ctypes.cast(self._settle, ctypes.c_void_p))
+        self._asked = {
+            b"settle": ctypes.CFUNCTYPE(None)(distributed.settle),
+            b"reaches": ctypes.CFUNCTYPE(*[ctypes.c_int] * 3)(machine.reaches),
+        }
+        for name, function in self._asked.items():
+            self._function("morph_machine")(name, ctypes.cast(function, ctypes.c_void_p))
 
     def _function(self, name: str, result: Any = ctypes.c_int) -> Any:
         function = getattr(self._own, name)

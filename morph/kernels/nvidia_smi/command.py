@@ -27,6 +27,7 @@ nvidia-smi, served by morph: reads the devices that CUDA means here
     --query-compute-apps=FIELDS --format=csv[,noheader][,nounits]
     --help-query-gpu, --help-query-compute-apps
     topo -m                             how the devices are connected
+    topo -p2p r|w|n|a                   whether they reach each other's memory: reads, writes, NVLink, atomics
     nvlink -s                           the links of devices that have NVLink, and their speed
 
     -i, --id=IDS                        only these: indices, UUIDs, PCI addresses or serial numbers
@@ -83,6 +84,10 @@ def _check(arguments: Arguments) -> None:
         raise Refusal(f"Invalid combination of input arguments. {HELP}", INVALID)
     if arguments.command == "nvlink" and not arguments.flags <= links.STATUS:
         raise Refusal("nvlink is served with -s only: morph has no other fact of a link", UNSUPPORTED)
+    if arguments.command == "topo" and not (
+        arguments.flags <= links.MATRIX or frozenset(arguments.flags) in links.PEERS
+    ):
+        raise Refusal("topo is served with -m and -p2p r, w, n or a: morph has no other fact", UNSUPPORTED)
     for flag in {"units", "dtd"} & arguments.flags:
         raise Refusal(f"--{flag} is not supported: morph reads devices only", UNSUPPORTED)
 
@@ -97,7 +102,8 @@ def _answer(arguments: Arguments, source: Source, chosen: list[Subject], first: 
             yield from queries.lines(fields, select(chosen), form.units)
             return
     if arguments.command == "topo":
-        yield from links.topology(chosen)
+        access = links.PEERS.get(frozenset(flags))
+        yield from links.peers(chosen, access) if access else links.topology(chosen)
     elif arguments.command == "nvlink":
         yield from links.status(chosen)
     elif "list" in flags:

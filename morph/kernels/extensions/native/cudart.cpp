@@ -17,6 +17,8 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <mutex>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -46,6 +48,15 @@ cudaError_t answered(F call) {
 
 c10::Allocator* memory() { return c10::GetAllocator(c10::DeviceType::CUDA); }
 
+struct Peers {
+  std::mutex mutex;
+  std::set<std::pair<int, int>> all;  // whom a device was given access to
+};
+Peers& peers() {
+  static auto& kept = *new Peers;
+  return kept;
+}
+
 bool is_device(int index) { return index >= 0 && index < device().deviceCount(); }
 
 struct Words {
@@ -63,10 +74,12 @@ const std::map<int, Words>& words() {
       {98, {"cudaErrorInvalidDeviceFunction", "invalid device function"}},
       {100, {"cudaErrorNoDevice", "no CUDA-capable device is detected"}},
       {101, {"cudaErrorInvalidDevice", "invalid device ordinal"}},
+      {217, {"cudaErrorPeerAccessUnsupported", "peer access is not supported between these two devices"}},
       {400, {"cudaErrorInvalidResourceHandle", "invalid resource handle"}},
       {600, {"cudaErrorNotReady", "device not ready"}},
       {700, {"cudaErrorIllegalAddress", "an illegal memory access was encountered"}},
       {704, {"cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled"}},
+      {705, {"cudaErrorPeerAccessNotEnabled", "peer access has not been enabled"}},
       {710, {"cudaErrorAssert", "device-side assert triggered"}},
       {716, {"cudaErrorMisalignedAddress", "misaligned address"}},
       {719, {"cudaErrorLaunchFailure", "unspecified launch failure"}},
@@ -193,13 +206,22 @@ cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** a
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) { return *least = 0, *greatest = -5, cudaSuccess; }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int index, int peer) {
   if (!is_device(index) || !is_device(peer)) return remembered(cudaErrorInvalidDevice);
-  return *can = index != peer, cudaSuccess;
+  return answered([&] { return *can = reaches(index, peer), cudaSuccess; });
 }
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
-  return is_device(peer) ? cudaSuccess : remembered(cudaErrorInvalidDevice);
+  int index = device().getDevice().index();
+  if (!is_device(peer) || peer == index) return remembered(cudaErrorInvalidDevice);
+  return answered([&] {
+    if (!reaches(index, peer)) return cudaErrorPeerAccessUnsupported;
+    std::lock_guard<std::mutex> lock(peers().mutex);
+    return peers().all.emplace(index, peer).second ? cudaSuccess : cudaErrorPeerAccessAlreadyEnabled;
+  });
 }
 cudaError_t cudaDeviceDisablePeerAccess(int peer) {
-  return is_device(peer) ? cudaSuccess : remembered(cudaErrorInvalidDevice);
+  if (!is_device(peer)) return remembered(cudaErrorInvalidDevice);
+  std::lock_guard<std::mutex> lock(peers().mutex);
+  bool was = peers().all.erase({device().getDevice().index(), peer});
+  return remembered(was ? cudaSuccess : cudaErrorPeerAccessNotEnabled);
 }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return answered([&] {

@@ -40,10 +40,11 @@ struct Object {
 
 bool protects_memory() { return sanitizer::is_memory_hidden() || sanitizer::is_order_watched(); }
 
-PyObject* call(const char* function, int index) {
+template <class... Index>
+PyObject* call(const char* function, const char* types, Index... index) {
   Object module(PyImport_ImportModule("torch.cuda"));
-  PyObject* found = module.value ? PyObject_CallMethod(module.value, function, "i", index) : nullptr;
-  TORCH_CHECK(found, "torch.cuda.", function, "(", index, ") failed");
+  PyObject* found = module.value ? PyObject_CallMethod(module.value, function, types, index...) : nullptr;
+  TORCH_CHECK(found, "torch.cuda.", function, " failed");
   return found;
 }
 
@@ -92,15 +93,20 @@ void refuse_in_capture(cudaStream_t stream) {
 
 std::pair<size_t, size_t> memory_of(int index) {
   Gil gil;
-  Object found(call("mem_get_info", index));
+  Object found(call("mem_get_info", "i", index));
   size_t free = 0, total = 0;
   TORCH_CHECK(PyArg_ParseTuple(found.value, "nn", &free, &total), "torch.cuda.mem_get_info(", index, ") failed");
   return {free, total};
 }
 
+bool reaches(int index, int peer) {
+  Gil gil;
+  return PyObject_IsTrue(Object(call("can_device_access_peer", "ii", index, peer)).value);
+}
+
 cudaDeviceProp properties_of(int index) {
   Gil gil;
-  Object found(call("get_device_properties", index));
+  Object found(call("get_device_properties", "i", index));
   cudaDeviceProp p{};
   PyObject* of = found.value;
   read_name(of, p);

@@ -120,7 +120,7 @@ cudaDeviceProp* getDeviceProperties(c10::DeviceIndex index) {
 }
 cudaDeviceProp* getCurrentDeviceProperties() { return getDeviceProperties(c10::cuda::current_device()); }
 int warp_size() { return 32; }
-bool canDeviceAccessPeer(c10::DeviceIndex index, c10::DeviceIndex peer) { return index != peer; }
+bool canDeviceAccessPeer(c10::DeviceIndex index, c10::DeviceIndex peer) { return morph_cuda::reaches(index, peer); }
 c10::Allocator* getCUDADeviceAllocator() { return c10::GetAllocator(c10::DeviceType::CUDA); }
 
 }  // namespace at::cuda

@@ -42,7 +42,8 @@
   FUNCTION(int, is_order_watched, ())                                               \
   FUNCTION(void, begin_call, (const machine::Call*, const machine::Use*))           \
   FUNCTION(void, end_call, (const machine::Call*, const machine::Use*, size_t))     \
-  FUNCTION(void, settle, ()) /* waits for collectives begun */
+  FUNCTION(void, settle, ()) /* waits for collectives begun; these two ask Python */ \
+  FUNCTION(int, reaches, (int, int)) /* whether a device can access another's memory */
 
 namespace machine {
 
@@ -73,6 +74,7 @@ enum : int {
   kInvalidDevice = 101,
   kDeviceUninitialized = 201,
   kUnsupportedLimit = 215,
+  kPeerUnsupported = 217,
   kInvalidHandle = 400,
   kNotReady = 600,
   kPeerAlreadyEnabled = 704,
