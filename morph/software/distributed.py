@@ -120,6 +120,8 @@ def over(gloo: Any, name: str, options: Any) -> Any:
         _collective = machines.library("collective")
         atexit.register(_collective.keep_groups)
         if machines.is_started():
+            if not started().reduces_float8:
+                _collective.refuse_float8()
             _watch(_collective, started().native)
     return _collective.over(gloo, name, options, _part, gloo.options._timeout)
 

@@ -64,6 +64,11 @@ class Machine:
         return device != peer and (self.card is None or self.card.peers)
 
     @property
+    def reduces_float8(self) -> bool:
+        """Whether NCCL reduces numbers of eight bits: since 2.24, from compute capability 9.0 on."""
+        return self.card is None or self.card.capability >= 90
+
+    @property
     def device_type(self) -> str:
         """torch's name of the device type, ``"npu"``."""
         return self.facts.device_type

@@ -77,7 +77,7 @@ def refusals(rank: int, size: int) -> None:
         (lambda: dist.all_reduce(tensor.int(), op=dist.ReduceOp.BAND), ValueError),
         (lambda: dist.all_reduce(tensor.bool(), op=dist.ReduceOp.AVG), TypeError),
         (lambda: dist.all_reduce(tensor.short()), TypeError),
-        (lambda: dist.all_reduce(tensor.to(torch.float8_e5m2)), RuntimeError),
+        (lambda: dist.all_reduce(tensor.to(torch.float8_e5m2fnuz)), RuntimeError),
         (lambda: dist.all_reduce(tensor[:, :2]), ValueError),
         (lambda: dist.recv(tensor), RuntimeError),
         (lambda: dist.all_reduce(torch.ones(1)), RuntimeError),

@@ -64,13 +64,13 @@ class Communicator:
 
     def all_reduce(self, to: torch.Tensor, source: torch.Tensor, reduction: Reduction) -> Begun:
         """Begin to reduce the ranks' ``source`` into ``to``."""
-        carried = reduction.before(source)
+        carried = reduction.before(source, self.size)
         work = self._group.allreduce([carried], _with(torch.distributed.AllreduceOptions(), reduction))
         return _ending(work, lambda: to.copy_(reduction.after(carried, self.size)))
 
     def reduce(self, to: torch.Tensor | None, source: torch.Tensor, reduction: Reduction, root: int) -> Begun:
         """Begin to reduce the ranks' ``source`` into the root's ``to``."""
-        carried = reduction.before(source)
+        carried = reduction.before(source, self.size)
         options = _with(torch.distributed.ReduceOptions(), reduction)
         options.rootRank = root
         work = self._group.reduce([carried], options)
@@ -78,7 +78,7 @@ class Communicator:
 
     def reduce_scatter(self, to: torch.Tensor, source: torch.Tensor, reduction: Reduction) -> Begun:
         """Begin to reduce the ranks' ``source``, of which each rank keeps its part."""
-        carried = reduction.before(source)
+        carried = reduction.before(source, self.size)
         work = self._group.allreduce([carried], _with(torch.distributed.AllreduceOptions(), reduction))
         return _ending(
             work, lambda: to.copy_(reduction.after(carried, self.size).chunk(self.size)[self.rank])

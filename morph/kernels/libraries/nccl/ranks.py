@@ -8,11 +8,10 @@ from collections.abc import Callable
 import torch
 
 from morph.kernels.libraries.nccl.communicators import Begun, Communicator
-from morph.kernels.libraries.nccl.reductions import DTYPES, Reduction
+from morph.kernels.libraries.nccl.reductions import DTYPES, FLOAT8, SUM, Reduction
 from morph.software import capture
 from morph.software.machine import started
 
-_FROM_90 = (torch.float8_e4m3fn, torch.float8_e5m2)  # which capability 9.0 and later reduce
 BUILT_IN = 5  # the number of reductions that NCCL has of its own
 
 
@@ -103,11 +102,10 @@ class Handles:
         Raises:
             InvalidArgument: If there is no such reduction, or the card that the devices stand for lacks it.
         """
-        card = started().card
-        if dtype in _FROM_90 and card is not None and card.capability < 90:
+        if dtype in FLOAT8 and not started().reduces_float8:
             raise InvalidArgument("FP8 reduction support begins with sm90 capable devices.")  # NCCL's words
         if number in self._factors:
-            return Reduction(0, dtype, self._factors[number])
+            return Reduction(SUM, dtype, self._factors[number])
         if not 0 <= number < BUILT_IN:
             raise InvalidArgument(f"no reduction has the number {number}")
         return Reduction(number, dtype)

@@ -23,12 +23,9 @@ DTYPES = {
     10: torch.float8_e4m3fn,
     11: torch.float8_e5m2,
 }
+FLOAT8 = torch.float8_e4m3fn, torch.float8_e5m2
 # what gloo does not reduce is carried in a type that holds all its values, or that wraps around as it does
-_CARRIED = {
-    torch.uint32: torch.int64,
-    torch.float8_e4m3fn: torch.float32,
-    torch.float8_e5m2: torch.float32,
-}
+_CARRIED = {torch.uint32: torch.int64, **dict.fromkeys(FLOAT8, torch.float16)}
 _SIGN = -(1 << 63)  # exchanging the sign orders uint64 as int64
 
 
@@ -52,10 +49,13 @@ class Reduction:
         kinds = torch.distributed.ReduceOp
         return [kinds.SUM, kinds.PRODUCT, kinds.MAX, kinds.MIN, kinds.SUM][self.kind]
 
-    def before(self, source: torch.Tensor) -> torch.Tensor:
-        """Return a copy of a rank's values for gloo."""
-        if self.factor is not None:
-            source = source.to(torch.float64).mul(self.factor).to(self.dtype)
+    def before(self, source: torch.Tensor, size: int) -> torch.Tensor:
+        """Return a copy of a rank's values for gloo, of ``size`` ranks."""
+        is_mean = self.kind == AVERAGE and self.dtype.is_floating_point
+        factor = 1 / size if is_mean else self.factor
+        if factor is not None:
+            own = torch.tensor(factor, dtype=torch.float64).to(self.dtype).to(torch.float64)
+            source = self._rounded(source.to(torch.float64).mul(own))
         if self.dtype is torch.uint64:
             carried = source.view(torch.int64).clone()
             return carried ^ _SIGN if self.kind in (MAX, MIN) else carried
@@ -65,11 +65,17 @@ class Reduction:
         """Return the result of what gloo gave, for ``size`` ranks."""
         if self.kind == AVERAGE and self.dtype is torch.uint64:
             carried = _unsigned_quotient(carried, size)
-        elif self.kind == AVERAGE:
-            carried = carried.div(size, rounding_mode=None if carried.is_floating_point() else "trunc")
+        elif self.kind == AVERAGE and not self.dtype.is_floating_point:
+            carried = carried.div(size, rounding_mode="trunc")
         if self.dtype is torch.uint64:
             return (carried ^ _SIGN if self.kind in (MAX, MIN) else carried).view(torch.uint64)
-        return carried.to(self.dtype)
+        return self._rounded(carried)
+
+    def _rounded(self, values: torch.Tensor) -> torch.Tensor:
+        if self.dtype in FLOAT8:  # to finite numbers, as by NCCL
+            most = torch.finfo(self.dtype).max
+            values = values.clamp(-most, most)
+        return values.to(self.dtype)
 
 
 def _unsigned_quotient(bits: torch.Tensor, divisor: int) -> torch.Tensor:

@@ -12,6 +12,7 @@
 #include <torch/csrc/distributed/c10d/reducer_timer.hpp>
 #include <torch/csrc/utils/pybind.h>
 #include <torch/library.h>
+#include <torch/version.h>
 
 #include <map>
 #include <numeric>
@@ -31,6 +32,15 @@ using TensorLists = std::vector<Tensors>;
 bool is_float8(at::ScalarType type) {
   return type == at::kFloat8_e4m3fn || type == at::kFloat8_e5m2 || type == at::kFloat8_e4m3fnuz ||
          type == at::kFloat8_e5m2fnuz;
+}
+
+double largest_float8(at::ScalarType type) {
+  return type == at::kFloat8_e4m3fn ? 448 : type == at::kFloat8_e4m3fnuz ? 240 : 57344;
+}
+
+[[noreturn]] void refuse_argument(const std::string& why) {  // in NCCL's words
+  C10_THROW_ERROR(DistBackendError, "NCCL error: invalid argument (run with NCCL_DEBUG=WARN for details)\n"
+                                    "ncclInvalidArgument: Invalid value for an argument.\nLast error:\n" + why);
 }
 
 // The tensor on the host in a dtype of gloo's; other dtypes are sent as bytes.
@@ -75,19 +85,23 @@ bool same_size(const Tensors& tensors) {
 
 using Premultiplied = c10d::NCCLPreMulSumSupplement;  // the name that every release has
 
-// A reduction by gloo's operations: the input is multiplied, the output divided.
+// A reduction by gloo's operations: the input is multiplied, the output divided. Eight bits are reduced in half
+// precision and rounded at the end, as by NCCL's symmetric kernels; its rings round after each rank.
 class Reduction {
  public:
+  inline static bool refuses_float8 = false;
+
   Reduction(const ReduceOp& wanted, const Tensor& sample, int size, bool as_nccl) : op(wanted.op_) {
     bool is_bool = sample.scalar_type() == at::kBool;
     if (as_nccl) refuse_what_nccl_refuses(sample.scalar_type());
+    if (is_float8(sample.scalar_type())) float8_ = sample.scalar_type();
     if (op == ReduceOp::PREMUL_SUM) {
       auto* factor = static_cast<const Premultiplied*>(wanted.supplement_.get());
       factor_ = factor->tensor_factor.defined() ? host_view(factor->tensor_factor) : at::scalar_tensor(factor->double_factor, at::kDouble);
       op = ReduceOp::SUM;
     } else if (op == ReduceOp::AVG) {  // as NCCL: floating-point numbers are multiplied before, integers divided after
       if (at::isIntegralType(sample.scalar_type(), true)) divisor_ = size;
-      else factor_ = at::scalar_tensor(1.0 / size, at::kDouble);
+      else factor_ = at::scalar_tensor(1.0 / size, at::kDouble).to(float8_.value_or(at::kDouble));
       op = ReduceOp::SUM;
     }
     if (is_bool && op == ReduceOp::SUM) op = ReduceOp::MAX;
@@ -95,14 +109,23 @@ class Reduction {
   }
 
   // Leaves the tensor as it is.
-  Tensor scaled(const Tensor& host) const { return factor_.defined() ? host.mul(factor_).to(host.scalar_type()) : host; }
-  void scale(Tensor& host) const {
-    if (factor_.defined()) host.mul_(factor_);
+  Tensor scaled(const Tensor& host) const {
+    if (!float8_) return factor_.defined() ? host.mul(factor_).to(host.scalar_type()) : host;
+    Tensor wide = host.view(*float8_).to(at::kHalf);
+    return factor_.defined() ? rounded(wide.mul(factor_.to(at::kHalf)), *float8_).to(at::kHalf) : wide;
   }
-  std::function<void()> ending(Tensors outputs) const {
-    if (!divisor_) return {};
-    return [outputs = std::move(outputs), divisor = divisor_]() mutable {
-      for (Tensor& tensor : outputs) tensor.div_(divisor, "trunc");
+  Tensor scale(Tensor host) const {
+    if (float8_) return scaled(host);
+    return factor_.defined() ? host.mul_(factor_) : host;
+  }
+  // What gloo writes the result to, from which `ending` brings it to the tensor.
+  Tensor place(const Tensor& host) const { return float8_ ? at::empty(host.sizes(), at::kHalf) : host; }
+  std::function<void()> ending(const Tensor& output, const Tensor& result) const {
+    if (!divisor_ && result.is_same(output)) return {};
+    return [output, result, divisor = divisor_, float8 = float8_]() {
+      if (divisor) result.div_(divisor, "trunc");
+      if (float8) output.view(*float8).copy_(rounded(result, *float8));
+      else if (!result.is_same(output)) output.copy_(result);
     };
   }
 
@@ -113,9 +136,21 @@ class Reduction {
     const char* name = op == ReduceOp::BAND ? "BAND" : op == ReduceOp::BOR ? "BOR" : op == ReduceOp::BXOR ? "BXOR" : nullptr;
     TORCH_CHECK_VALUE(!name, "Cannot use ReduceOp.", name ? name : "", " with NCCL");
     TORCH_CHECK_TYPE(type != at::kBool || op != ReduceOp::AVG, "Cannot use ReduceOp.AVG with Boolean inputs");
-    TORCH_CHECK(!is_float8(type), "FP8 reduction support begins with sm90 capable devices");
+    bool takes_factor = type == at::kHalf || type == at::kFloat || type == at::kBFloat16 || type == at::kDouble;
+    TORCH_CHECK_TYPE(op != ReduceOp::PREMUL_SUM || takes_factor,
+                     "PreMulSum Data type must be half, float, bfloat16 or double");
+    if (!is_float8(type)) return;
+#if TORCH_VERSION_MINOR < 8
+    TORCH_CHECK(false, "Float8 dtypes are not currenlty supported for NCCL reductions");
+#endif
+    TORCH_CHECK(type == at::kFloat8_e4m3fn || type == at::kFloat8_e5m2, "Unsupported Float8 type for NCCL reduction");
+    if (refuses_float8) refuse_argument("FP8 reduction support begins with sm90 capable devices.");
+  }
+  static Tensor rounded(const Tensor& wide, at::ScalarType float8) {  // to finite numbers, as by NCCL
+    return wide.clamp(-largest_float8(float8), largest_float8(float8)).to(float8);
   }
 
+  std::optional<at::ScalarType> float8_;
   Tensor factor_;
   int divisor_ = 0;
 };
@@ -225,11 +260,12 @@ class HostBackend final : public c10d::Backend {
   intrusive_ptr<Work> allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override {
     return each(tensors, [&](Tensor& tensor) {
       Reduction reduction(options.reduceOp, tensor, getSize(), is_nccl());
-      Tensors host = sent({tensor});
-      reduction.scale(host[0]);
+      Tensor own = sent({tensor})[0];
+      Tensors host{reduction.scale(own)};
       c10d::AllreduceOptions with = options;
       with.reduceOp = reduction.op;
-      return begun(OpType::ALLREDUCE, {other({tensor}).allreduce(host, with)}, {tensor}, reduction.ending(host));
+      auto work = other({tensor}).allreduce(host, with);
+      return begun(OpType::ALLREDUCE, {work}, {tensor}, reduction.ending(own, host[0]));
     });
   }
   intrusive_ptr<Work> allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override {
@@ -251,10 +287,7 @@ class HostBackend final : public c10d::Backend {
     auto work = other(tensors).reduce(host, with);
     only_reads_ = options.rootRank != getRank();
     if (only_reads_) return begun(OpType::REDUCE, {work}, tensors);
-    return begun(OpType::REDUCE, {work}, tensors, [own, host, end = reduction.ending(host)]() mutable {
-      if (end) end();
-      own.copy_(host[0]);
-    });
+    return begun(OpType::REDUCE, {work}, tensors, reduction.ending(own, host[0]));
   }
   intrusive_ptr<Work> allgather(TensorLists& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) override {
     TensorLists host_outputs = carried(outputs);
@@ -289,13 +322,14 @@ class HostBackend final : public c10d::Backend {
                                      const c10d::ReduceScatterOptions& options) override {
     if (!same_size(inputs[0])) return scattered_one_by_one(outputs[0], inputs[0], options);
     Reduction reduction(options.reduceOp, outputs[0], getSize(), is_nccl());
-    Tensors host = checked(outputs);
+    Tensor own = checked(outputs)[0];
+    Tensors host{reduction.place(own)};
     TensorLists host_inputs{{}};
     for (Tensor& input : sent(inputs[0])) host_inputs[0].push_back(reduction.scaled(input));
     c10d::ReduceScatterOptions with = options;
     with.reduceOp = reduction.op;
     auto work = other(outputs).reduce_scatter(host, host_inputs, with);
-    return begun(OpType::REDUCE_SCATTER, {work}, outputs, reduction.ending(host));
+    return begun(OpType::REDUCE_SCATTER, {work}, outputs, reduction.ending(own, host[0]));
   }
   intrusive_ptr<Work> _reduce_scatter_base(Tensor& output, Tensor& input,
                                            const c10d::ReduceScatterOptions& options) override {
@@ -303,11 +337,12 @@ class HostBackend final : public c10d::Backend {
     TORCH_CHECK_VALUE(input.numel() == output.numel() * getSize(),
                       "input tensor must be the same size as output size times world size");
     Reduction reduction(options.reduceOp, output, getSize(), is_nccl());
-    Tensor host_input = in_memory(reduction.scaled(sent({input})[0])), host = in_memory(checked({output})[0]);
+    Tensor host_input = in_memory(reduction.scaled(sent({input})[0])), own = in_memory(checked({output})[0]);
+    Tensor host = reduction.place(own);
     c10d::ReduceScatterOptions with = options;
     with.reduceOp = reduction.op;
     auto work = other({output})._reduce_scatter_base(host, host_input, with);
-    return begun(OpType::_REDUCE_SCATTER_BASE, {work}, {output}, reduction.ending({host}));
+    return begun(OpType::_REDUCE_SCATTER_BASE, {work}, {output}, reduction.ending(own, host));
   }
   intrusive_ptr<Work> reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                       const c10d::ReduceScatterOptions& options) override {
@@ -436,10 +471,7 @@ class HostBackend final : public c10d::Backend {
   // NCCL's words; gloo would wait for a rank that does not exist.
   void refuse_unless_rank(const char* call, const char* what, int64_t rank) const {
     if (!is_nccl() || (rank >= 0 && rank < getSize())) return;
-    C10_THROW_ERROR(DistBackendError, c10::str(
-        "NCCL error: invalid argument (run with NCCL_DEBUG=WARN for details)\nncclInvalidArgument: Invalid value for an "
-        "argument.\nLast error:\n", call, " : invalid ", what, " ", rank, " (", what, " should be in the 0..", getSize(),
-        " range)"));
+    refuse_argument(c10::str(call, " : invalid ", what, " ", rank, " (", what, " should be in the 0..", getSize(), " range)"));
   }
   static bool known(at::ScalarType type) {
     return type != at::kShort && type != at::kUInt16 && type != at::kUInt32 && type != at::kUInt64;
@@ -646,6 +678,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("tell_hidden", [](size_t usable) {
     software::usable_address = reinterpret_cast<decltype(software::usable_address)>(usable);
   });
+  module.def("refuse_float8", [] { software::Reduction::refuses_float8 = true; });
   module.def("expect_absence", [](py::function decide) {
     auto* kept = new py::function(std::move(decide));  // never dropped: threads may ask until the process ends
     software::Absent::begins = [kept] {

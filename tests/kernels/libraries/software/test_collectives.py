@@ -15,6 +15,7 @@ NUMBERS = {
     torch.float16: 6,
     torch.float32: 7,
     torch.bfloat16: 9,
+    torch.float8_e4m3fn: 10,
 }
 SUM, PRODUCT, MAX, MIN, AVERAGE = range(5)
 
@@ -70,6 +71,26 @@ def test_all_reduce(operation, dtype):
             exact = [(x + y) // 2 for x, y in zip(a, b, strict=True)]
         exact = [x % (1 << 8 * dtype.itemsize) for x in exact]
     assert [r.cpu().tolist() for r in own] == [exact] * RANKS
+
+
+@pytest.mark.parametrize(
+    ("dtype", "operation", "value", "expected"),
+    [
+        (torch.float8_e4m3fn, SUM, 448, 448),  # the largest: eight bits end there
+        (torch.float8_e5m2, SUM, -57344, -57344),
+        (torch.float16, AVERAGE, 40000, 40000),  # of which the sum is none in this type
+    ],
+)
+def test_large_values(dtype, operation, value, expected):
+    library = nccl()
+    handles = communicators(library)
+    own = [torch.full((2,), float(value), device=f"cuda:{r}").to(dtype) for r in range(RANKS)]
+    size, kind = c_size_t(2), {**NUMBERS, torch.float8_e5m2: 11}[dtype]
+    grouped(
+        library,
+        lambda r: library.ncclAllReduce(at(own[r]), at(own[r]), size, kind, operation, handles[r], None),
+    )
+    assert [each.float().tolist() for each in own] == [[expected] * 2] * RANKS
 
 
 def test_what_each_collective_moves():
