@@ -134,6 +134,7 @@ for ask, arguments in (
     (pynvml.nvmlDeviceGetNvLinkState, [0]),
     (pynvml.nvmlDeviceGetNvLinkCapability, [0, 0]),
     (pynvml.nvmlDeviceGetMigMode, []),
+    (pynvml.nvmlDeviceGetMigDeviceHandleByIndex, [0]),
 ):
     try:
         ask(first, *arguments)
@@ -141,6 +142,25 @@ for ask, arguments in (
         print(*error.__notes__)
 print(pynvml.nvmlDeviceGetP2PStatus(first, second, pynvml.NVML_P2P_CAPS_INDEX_NVLINK))
 print(subprocess.run(["nvidia-smi", "nvlink", "-s"], capture_output=True, text=True).stdout.strip())
+"""
+
+
+UNDIVIDED = """
+import ctypes, os, subprocess, sys, pynvml
+
+pynvml.nvmlInit()
+device = pynvml.nvmlDeviceGetHandleByIndex(0)
+print(pynvml.nvmlDeviceGetMigMode(device), pynvml.nvmlDeviceGetMaxMigDeviceCount(device))
+try:
+    pynvml.nvmlDeviceGetMigDeviceHandleByIndex(device, 0)
+except pynvml.NVMLError_NotFound as error:
+    print(*error.__notes__)
+library, own, part = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_void_p(), ctypes.c_void_p()
+assert library.nvmlInit_v2() == library.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(own)) == 0
+print(library.nvmlDeviceGetMigDeviceHandleByIndex(own, 0, ctypes.byref(part)))
+os.environ["CUDA_VISIBLE_DEVICES"] = "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f"
+count = "import torch; print(torch.cuda.device_count())"
+print(subprocess.run([sys.executable, "-c", count], capture_output=True, text=True).stdout.strip())
 """
 
 
@@ -198,10 +218,15 @@ def test_nvlink_leads_from_every_device_to_every_other(platform: Platform) -> No
 def test_a_card_without_nvlink_and_instances_says_so(platform: Platform) -> None:
     assert said(platform, UNLINKED, "l4") == [
         *["morph: NVLink: NVIDIA L4 has none"] * 2,
-        "morph: division into instances: NVIDIA L4 cannot be divided",
+        *["morph: division into instances: NVIDIA L4 cannot be divided"] * 2,
         "5",
         "nvlink is not supported: no device has NVLink",
     ]
+
+
+def test_no_card_is_divided(platform: Platform) -> None:
+    said_of = "morph: there is no instance 0: morph divides no device"
+    assert said(platform, UNDIVIDED, "a100") == ["[0, 0] 0", said_of, "6", "0"]
 
 
 @pytest.mark.parametrize("name", NVIDIAS)

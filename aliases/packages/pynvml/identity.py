@@ -8,7 +8,7 @@ from typing import Any
 from morph.aliases.sensors.reading import Device, PciAddress, UnknownReadingError
 
 from .errors import fail
-from .library import devices, handle_of, index_of, text, torch_index_of
+from .library import devices, handle_of, index_of, of_device, text, torch_index_of
 from .structures import STRUCTURES
 
 NO_DOMAIN = 0xFFFF  # a PCI domain that no bus of a machine has
@@ -64,6 +64,13 @@ def nvmlDeviceGetHandleBySerial(serial: str | bytes) -> Any:
     """
     wanted = text(serial)
     return _found(lambda device: device.serial() == wanted)
+
+
+@of_device
+def nvmlDeviceGetMigDeviceHandleByIndex(device: Any, index: int) -> Any:
+    """Raise ``NVMLError_NotFound``: no device is divided; ``NVMLError_NotSupported`` if none could be."""
+    device.mig_enabled()
+    fail("NOT_FOUND", f"there is no instance {index}: morph divides no device")
 
 
 def nvmlDeviceGetIndex(handle: Any) -> int:

@@ -74,7 +74,7 @@ _ANSWERS: dict[str, tuple[Callable[[Device], Any], str]] = {
         "whether the board is divided into instances, twice: now and after a restart",
     ),
     "nvmlDeviceIsMigDeviceHandle": (lambda device: 0, "0: no device here is a partition of another"),
-    "nvmlDeviceGetMaxMigDeviceCount": (lambda device: 0, "0: no device here can be partitioned"),
+    "nvmlDeviceGetMaxMigDeviceCount": (lambda device: 0, "0: no device here is partitioned"),
     "nvmlDeviceGetCurrPcieLinkGeneration": (
         lambda device: device.pcie_link()[0],
         "the PCIe link's generation",

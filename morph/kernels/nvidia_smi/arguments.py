@@ -49,7 +49,7 @@ class Arguments:
             Refusal: If a word cannot be meant, or is about what morph does not do.
         """
         parsed, rest = cls(), list(words)
-        if rest and rest[0] in ("topo", "nvlink"):
+        if rest and rest[0] in ("topo", "nvlink", "mig"):
             return cls(flags=set(rest[1:]), command=rest[0])
         while rest:
             parsed._take(rest.pop(0), rest)

@@ -17,6 +17,7 @@ from morph.kernels.nvidia_smi.machine import Description, opened
 from morph.kernels.nvidia_smi.readings import Subject, runtime_version, subjects
 from morph.kernels.nvidia_smi.refusal import HELP, INVALID, NO_DRIVER, NOT_FOUND, UNSUPPORTED, Refusal
 
+_LISTED = {"-lgi", "--list-gpu-instances", "-lci", "--list-compute-instances"}
 USAGE = """\
 nvidia-smi, served by morph: reads the devices that CUDA means here
 
@@ -29,6 +30,7 @@ nvidia-smi, served by morph: reads the devices that CUDA means here
     topo -m                             how the devices are connected
     topo -p2p r|w|n|a                   whether they reach each other's memory: reads, writes, NVLink, atomics
     nvlink -s                           the links of devices that have NVLink, and their speed
+    mig -lgi, mig -lci                  the instances of divided devices: none
 
     -i, --id=IDS                        only these: indices, UUIDs, PCI addresses or serial numbers
     -l, --loop=SECONDS; -lms, --loop-ms=MILLISECONDS
@@ -84,12 +86,21 @@ def _check(arguments: Arguments) -> None:
         raise Refusal(f"Invalid combination of input arguments. {HELP}", INVALID)
     if arguments.command == "nvlink" and not arguments.flags <= links.STATUS:
         raise Refusal("nvlink is served with -s only: morph has no other fact of a link", UNSUPPORTED)
+    if arguments.command == "mig":
+        raise _instances(arguments.flags)
     if arguments.command == "topo" and not (
         arguments.flags <= links.MATRIX or frozenset(arguments.flags) in links.PEERS
     ):
         raise Refusal("topo is served with -m and -p2p r, w, n or a: morph has no other fact", UNSUPPORTED)
     for flag in {"units", "dtd"} & arguments.flags:
         raise Refusal(f"--{flag} is not supported: morph reads devices only", UNSUPPORTED)
+
+
+def _instances(flags: set[str]) -> Refusal:
+    """Return what ``mig`` says: that no device is divided, or for other options that none can be."""
+    if flags and flags <= _LISTED:
+        return Refusal("No MIG-enabled devices found.", NOT_FOUND)
+    return Refusal("mig is served with -lgi and -lci only: morph divides no device", UNSUPPORTED)
 
 
 def _answer(arguments: Arguments, source: Source, chosen: list[Subject], first: bool) -> Iterator[str]:

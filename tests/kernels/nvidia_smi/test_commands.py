@@ -95,6 +95,8 @@ def test_lines_of_public_programs(line, expected):
         ("--query-gpu=name", "\"--format=\" switch is missing. Please run 'nvidia-smi -h' for help.\n", 2),
         ("--bogus", "ERROR: Option --bogus is not recognized. Please run 'nvidia-smi -h' for help.\n\n", 2),
         ("-i 63 -L", "No devices were found\n", 6),
+        ("mig -lgi", "No MIG-enabled devices found.\n", 6),
+        ("mig -cgi 19", "mig is served with -lgi and -lci only: morph divides no device\n", 3),
         ("-pm 1", "-pm is not supported: morph only reads devices\n", 3),
     ],
 )
