@@ -15,6 +15,7 @@ from morph.software import visible
 from morph.software.machine import Machine, started
 
 MIB = 1 << 20
+_BLOCKS = {(7, 5): 16, (8, 6): 16, (8, 7): 16, (8, 9): 24, (12, 0): 24}  # of a multiprocessor, where not 32
 _known: dict[tuple[str, int, int], DeviceProperties] = {}  # by vendor, memory and number
 _INFORMATION = pathlib.Path("/proc/cpuinfo")
 _PROCESSORS = pathlib.Path("/sys/devices/system/cpu")
@@ -52,6 +53,14 @@ class DeviceProperties:
     memory_bus_width: int = 64
     pci_device_id: int = 0
     pci_domain_id: int = 0
+
+    @property
+    def _max_blocks_per_multi_processor(self) -> int:
+        return _BLOCKS.get((self.major, self.minor), 32)
+
+    @property
+    def _reserved_shared_memory_per_block(self) -> int:
+        return 1024 if self.major >= 8 else 0
 
     def __repr__(self) -> str:
         """As torch's C++ prints it, in a build for CUDA and in one for ROCm."""

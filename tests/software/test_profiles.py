@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import uuid
 
 import pytest
 
@@ -98,6 +99,25 @@ assert library.ncclBroadcast(place, place, count, 10, 0, handle, None) == 0  # w
 print(code, b"begins with sm90" in library.ncclGetErrorString(code))
 """
 
+LIMITS = """
+import ctypes, torch
+from torch.nn.attention import SDPBackend
+
+runtime, value = ctypes.CDLL("libcudart.so"), ctypes.c_int()
+found = []
+for attribute in (39, 106, 81, 97, 111, 82, 12):  # threads, blocks, shared memory, registers
+    assert runtime.cudaDeviceGetAttribute(ctypes.byref(value), attribute, 0) == 0
+    found.append(value.value)
+widths = [(128, 128), (192, 128), (256, 256)]
+takes = []
+for width, of_value in widths:
+    query, own = (torch.empty(1, 1, 16, size, device="cuda", dtype=torch.half) for size in (width, of_value))
+    given = torch.backends.cuda.SDPAParams(query, query, own, None, 0.0, False, False)
+    takes.append(torch.backends.cuda.can_use_cudnn_attention(given))
+half = torch.empty(1, 1, 16, 64, device="cuda", dtype=torch.half)
+print(found, takes, SDPBackend(torch._fused_sdp_choice(half, half, half)).name)
+"""
+
 PEERS = """
 import ctypes, subprocess, pynvml, torch
 
@@ -154,9 +174,16 @@ torch::Tensor fill_with(int64_t bytes) {
   fill<<<1, 32, bytes>>>(out.data_ptr<float>());
   return out;
 }
+int64_t resident(int64_t threads, int64_t bytes) {
+  int blocks = -1;
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, fill, int(threads), size_t(bytes));
+  return blocks;
+}
 '''
-module = load_inline("profiled", "torch::Tensor fill_with(int64_t);", SOURCE, functions=["fill_with"])
+declared = "torch::Tensor fill_with(int64_t); int64_t resident(int64_t, int64_t);"
+module = load_inline("profiled", declared, SOURCE, functions=["fill_with", "resident"])
 print(len(module.fill_with(200 << 10)), len(module.fill_with(228 << 10)))
+print(module.resident(64, 0), module.resident(33, 0), module.resident(128, 54 << 10))
 """
 
 TWO_PROCESSES = """
@@ -228,6 +255,22 @@ def test_nccl_reduces_eight_bits_where_the_card_does(platform: Platform, profile
     assert said(platform, EIGHT_BITS, profile) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        ("t4", "[1024, 16, 65536, 65536, 0, 65536, 65536] [False, False, False] EFFICIENT_ATTENTION"),
+        ("h100", "[2048, 32, 233472, 232448, 1024, 65536, 65536] [True, True, True] CUDNN_ATTENTION"),
+        pytest.param(
+            "b200",
+            "[2048, 32, 233472, 232448, 1024, 65536, 65536] [True, True, False] CUDNN_ATTENTION",
+            marks=pytest.mark.long,
+        ),
+    ],
+)
+def test_limits_and_choices_are_the_cards(platform: Platform, profile: str, expected: str) -> None:
+    assert said(platform, LIMITS, profile) == [expected]
+
+
 def test_a_process_that_gets_a_tensor_has_the_card(platform: Platform, tmp_path: pathlib.Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(TWO_PROCESSES)
@@ -236,9 +279,11 @@ def test_a_process_that_gets_a_tensor_has_the_card(platform: Platform, tmp_path:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("profile", "expected"), [("a100", "0 0"), ("h100", "32 0")])
+@pytest.mark.parametrize(
+    ("profile", "expected"), [("a100", "0 0|32 32 2"), ("h100", "32 0|32 32 4"), ("l4", "0 0|24 24 1")]
+)
 def test_a_block_has_the_cards_shared_memory(platform: Platform, profile: str, expected: str) -> None:
-    assert said(platform, SHARED, profile) == [expected]
+    assert said(platform, SHARED, profile) == expected.split("|")
 
 
 @pytest.mark.parametrize(
@@ -291,6 +336,50 @@ def test_the_option_comes_before_the_variable(platform: Platform) -> None:
     words = [*platform.command(morph=True), "--device-profile", "l4", "-c", program]
     done = complete(words, env={**platform.environment, "MORPH_DEVICE_PROFILE": "t4"})
     assert done.stdout == "NVIDIA L4\n", describe(done)
+
+
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": of a multiprocessor threads,
+# blocks, registers and KiB of shared memory, and KiB that a block may have; "Arithmetic Instructions": cores.
+SPECIFICATIONS = {
+    (7, 0): (2048, 32, 65536, 96, 96, 64),
+    (7, 5): (1024, 16, 65536, 64, 64, 64),
+    (8, 0): (2048, 32, 65536, 164, 163, 64),
+    (8, 9): (1536, 24, 65536, 100, 99, 128),
+    (9, 0): (2048, 32, 65536, 228, 227, 128),
+    (10, 0): (2048, 32, 65536, 228, 227, 128),
+}
+# NVIDIA's data sheets: GB/s of the memory, MHz of the highest clock where they have it, watts, GB/s of NVLink
+SHEETS = {
+    "v100": (900, 1530, 300, 300),
+    "t4": (320, 1590, 70, 0),
+    "a100": (2039, 1410, 400, 600),
+    "l4": (300, 2040, 72, 0),
+    "rtx4090": (1008, 2520, 450, 0),
+    "h100": (3350, None, 700, 900),
+    "h200": (4800, None, 700, 900),
+    "b200": (8000, None, 1000, 1800),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in cards.names() if cards.load(name, "here").backend == "cpu"]
+)
+def test_a_profile_agrees_with_public_tables(name: str) -> None:
+    card = cards.load(name, "the test")
+    of = DeviceProperties(**card.properties, uuid=uuid.UUID(int=0), pci_bus_id=0)
+    shared = of.shared_memory_per_multiprocessor >> 10, of.shared_memory_per_block_optin >> 10
+    threads, blocks = of.max_threads_per_multi_processor, of._max_blocks_per_multi_processor
+    cores = card.board["cores"] // of.multi_processor_count
+    found = threads, blocks, of.regs_per_multiprocessor, *shared, cores
+    assert found == SPECIFICATIONS[of.major, of.minor]
+    bandwidth, clock, power, links = SHEETS[name]
+    assert of.memory_clock_rate * 2 * of.memory_bus_width / 8e6 == pytest.approx(bandwidth, rel=0.05)
+    assert of.clock_rate // 1000 == (clock or of.clock_rate // 1000)
+    assert card.board["power_limit"] == power
+    of_links = (
+        card.nvlink.get("count", 0) * card.nvlink.get("speed", 0) * 2 / 1000
+    )  # with what its frames take
+    assert of_links == pytest.approx(links, rel=0.07)
 
 
 @pytest.mark.parametrize("name", cards.names())

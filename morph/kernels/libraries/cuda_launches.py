@@ -29,7 +29,6 @@ _KNOWN = {
     **dict.fromkeys(range(10, 16), 0),
 }
 _COOPERATIVE, _CLUSTER = 2, 4  # of CUlaunchAttributeID
-_BLOCKS = 32  # of a multiprocessor
 _DIMENSIONS = (c_uint,) * 7  # grid, block, bytes of shared memory
 
 
@@ -237,14 +236,19 @@ def _add_occupancy(calls: Callbacks, known: Modules) -> None:
             return INVALID_HANDLE
         if blocks <= 0:
             return INVALID_VALUE
-        required(answer)[0] = min(_most_shared(), _properties().shared_memory_per_multiprocessor // blocks)
+        of = _properties()
+        share = of.shared_memory_per_multiprocessor // blocks - of._reserved_shared_memory_per_block
+        required(answer)[0] = min(_most_shared(), max(share, 0))
         return 0
 
 
 def _blocks(threads: int, shared: int) -> int:
     """Return how many blocks a multiprocessor has at once, by their threads and shared memory alone."""
-    by_threads: int = min(_properties().max_threads_per_multi_processor // threads, _BLOCKS)
-    return min(by_threads, _properties().shared_memory_per_multiprocessor // shared) if shared else by_threads
+    of, warps = _properties(), -(-threads // 32)
+    each = shared + of._reserved_shared_memory_per_block
+    by_memory = of.shared_memory_per_multiprocessor // max(each, 1)
+    by_threads = of.max_threads_per_multi_processor // (32 * warps)
+    return int(min(by_threads, by_memory, of._max_blocks_per_multi_processor))
 
 
 def _properties() -> Any:

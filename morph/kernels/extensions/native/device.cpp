@@ -118,13 +118,14 @@ cudaDeviceProp properties_of(int index) {
   p.clockRate = int(number(of, "clock_rate")), p.memoryClockRate = int(number(of, "memory_clock_rate"));
   p.memoryBusWidth = int(number(of, "memory_bus_width"));
   p.pciBusID = int(number(of, "pci_bus_id")), p.pciDeviceID = int(number(of, "pci_device_id"));
-  p.cooperativeLaunch = p.concurrentManagedAccess = 1, p.sharedMemPerBlock = 49152, p.reservedSharedMemPerBlock = 1024;
+  p.cooperativeLaunch = p.concurrentManagedAccess = 1, p.sharedMemPerBlock = 49152;
+  p.reservedSharedMemPerBlock = size_t(number(of, "_reserved_shared_memory_per_block"));
   p.sharedMemPerBlockOptin = size_t(number(of, "shared_memory_per_block_optin"));
   p.sharedMemPerMultiprocessor = size_t(number(of, "shared_memory_per_multiprocessor"));
   p.maxThreadsPerBlock = p.maxThreadsDim[0] = p.maxThreadsDim[1] = 1024, p.maxThreadsDim[2] = 64;
   p.maxGridSize[0] = 0x7fffffff, p.maxGridSize[1] = p.maxGridSize[2] = 65535;
   p.maxThreadsPerMultiProcessor = int(number(of, "max_threads_per_multi_processor"));
-  p.maxBlocksPerMultiProcessor = 32;
+  p.maxBlocksPerMultiProcessor = int(number(of, "_max_blocks_per_multi_processor"));
   p.memPitch = 0x7fffffff, p.totalConstMem = 65536, p.textureAlignment = 512;
   p.canMapHostMemory = p.concurrentKernels = p.unifiedAddressing = p.managedMemory = 1;
   return p;

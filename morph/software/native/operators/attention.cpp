@@ -18,7 +18,9 @@
 #include <ATen/ops/scaled_dot_product_attention_native.h>
 #include <ATen/ops/where.h>
 #include <c10/core/impl/TorchDispatchModeTLS.h>
+#include <c10/util/env.h>
 #include <torch/library.h>
+#include <torch/version.h>
 
 namespace software {
 namespace {
@@ -130,12 +132,12 @@ bool efficient_takes(const sdp_params& given, bool debug) {
                             : sdp::check_tensor_dtype(given, CUTLASS_TYPES, debug)) && widths_fit_cutlass(given, debug);
 }
 
-// Before compute capability 9.0.
 bool sizes_fit_cudnn(const sdp_params& given, bool debug) {
   auto width = given.query.sym_size(3), width_of_value = given.value.sym_size(3);
+  bool is_deepseeks = capability() / 10 == 10 && width == 192 && width_of_value == 128;
   const char* problem = nullptr;
-  if (width > 128 || width_of_value > 128)
-    problem = "head_dim should be no more than 128";
+  if (capability() == 90 ? width > 256 || width_of_value > 256 : !is_deepseeks && (width > 128 || width_of_value > 128))
+    problem = capability() == 90 ? "head_dim should be no more than 256" : "head_dim should be no more than 128";
   else if (width % 8 != 0 || width_of_value % 8 != 0)
     problem = "head_dim should be a multiple of 8";
   else if (given.key.sym_size(2) == 1)
@@ -179,6 +181,15 @@ bool takes(SDPBackend kernel, const sdp_params& given, bool debug) {
     case SDPBackend::math: return at::globalContext().userEnabledMathSDP();
     default: return false;
   }
+}
+
+const std::vector<int64_t> CUDNN_FIRST{int64_t(SDPBackend::cudnn_attention), int64_t(SDPBackend::flash_attention),
+                                       int64_t(SDPBackend::efficient_attention), int64_t(SDPBackend::math),
+                                       int64_t(SDPBackend::overrideable)};
+// torch 2.10 and later have it so, with a cuDNN after 9.15.0 (huggingface/transformers#48163).
+bool prefers_cudnn() {
+  bool is_one = settings().of_card == 90 || settings().of_card == 100 || settings().of_card == 103;
+  return TORCH_VERSION_MINOR >= 10 && is_one && c10::utils::check_env("TORCH_CUDNN_SDPA_DEPRIORITIZED") != true;
 }
 
 SDPBackend chosen_on_cuda(const sdp_params& given) {
@@ -322,6 +333,7 @@ void install_attention() {
     library->impl("scaled_dot_product_attention", &attention);
   }
   if (settings().type != c10::DeviceType::CUDA) return;
+  if (prefers_cudnn()) at::globalContext().setSDPPriorityOrder(CUDNN_FIRST);
   for (auto key : {c10::DispatchKey::AutogradNestedTensor, c10::DispatchKey::NestedTensorCUDA}) {
     auto* library = new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
     library->impl("scaled_dot_product_attention", &attention_of_nested);

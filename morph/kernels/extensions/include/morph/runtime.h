@@ -254,11 +254,12 @@ inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, F) {
 }
 template <class F>
 inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F, int threads, size_t shared) {
-  int most = 0;
-  cudaDeviceGetAttribute(&most, cudaDevAttrMaxThreadsPerMultiProcessor, 0);
-  int by_threads = threads > 64 ? most / threads : threads > 0 ? 32 : 0;  // a multiprocessor has 32 blocks at most
-  int by_memory = shared ? int(morph_cuda::most_shared() / shared) : by_threads;
-  *blocks = by_threads < by_memory ? by_threads : by_memory;
+  cudaDeviceProp p;
+  if (cudaError_t error = cudaGetDeviceProperties(&p, 0)) return error;  // all devices stand for one card
+  size_t each = shared + p.reservedSharedMemPerBlock, by_memory = p.sharedMemPerMultiprocessor / (each ? each : 1);
+  int by_threads = threads > 0 ? p.maxThreadsPerMultiProcessor / ((threads + 31) / 32 * 32) : 0;
+  int most = by_threads < p.maxBlocksPerMultiProcessor ? by_threads : p.maxBlocksPerMultiProcessor;
+  *blocks = by_memory < size_t(most) ? int(by_memory) : most;
   return cudaSuccess;
 }
 template <class F>
