@@ -6,6 +6,12 @@
 WRONG(sum_into_fresh_memory, 1, 100, 0, { a[threadIdx.x] += b[threadIdx.x]; })
 RIGHT(sum_into_fresh_memory, 1, 100, 0, { a[threadIdx.x] = b[threadIdx.x]; a[threadIdx.x] += 1; })
 
+#define RESCALED(FIRST) { \
+  for (int round = 0; round < 2; round++) a[threadIdx.x] = (FIRST) + b[threadIdx.x]; \
+}
+WRONG(zero_times_the_unwritten, 1, 100, 0, RESCALED(a[threadIdx.x] * 0.5f * round))  // which may be NaN
+RIGHT(zero_times_the_unwritten, 1, 100, 0, RESCALED(round ? a[threadIdx.x] * 0.5f * round : 0))
+
 WRONG(atomic_sum, 1, 100, 0, { atomicAdd(a + threadIdx.x % 10, b[threadIdx.x]); })
 RIGHT(atomic_sum, 1, 100, 0, {
   if (threadIdx.x < 10) a[threadIdx.x] = 0;
