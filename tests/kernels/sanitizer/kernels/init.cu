@@ -12,6 +12,11 @@ RIGHT(sum_into_fresh_memory, 1, 100, 0, { a[threadIdx.x] = b[threadIdx.x]; a[thr
 WRONG(zero_times_the_unwritten, 1, 100, 0, RESCALED(a[threadIdx.x] * 0.5f * round))  // which may be NaN
 RIGHT(zero_times_the_unwritten, 1, 100, 0, RESCALED(round ? a[threadIdx.x] * 0.5f * round : 0))
 
+RIGHT(same_value_last, 2, dim3(32, 1, 2), 32 * 4, {
+  extern __shared__ float tile[];
+  tile[threadIdx.x] = b[threadIdx.x];
+})
+
 WRONG(atomic_sum, 1, 100, 0, { atomicAdd(a + threadIdx.x % 10, b[threadIdx.x]); })
 RIGHT(atomic_sum, 1, 100, 0, {
   if (threadIdx.x < 10) a[threadIdx.x] = 0;

@@ -88,6 +88,12 @@ void Launch::pass_grid() {
   races_->pass_grid();
 }
 
+void Launch::settle() {
+  if (!races_) return;
+  std::lock_guard<std::mutex> lock(Races::lock());
+  races_->settle();
+}
+
 bool Launch::has_found() { return races_ && races_->has_found(); }
 
 void Launch::end(dim3 block, cudaStream_t stream) {
@@ -113,7 +119,7 @@ void Checks::begin(int64_t number, int threads, uintptr_t kernel, size_t shared)
     warn_if_unchecked(kernel);
     variables_ = variables_beside(kernel);
   }
-  if (launch_.checks_init()) forget_shared();
+  if (launch_.checks_init()) launch_.settle(), forget_shared();
 }
 
 void Checks::forget_shared() const {

@@ -32,6 +32,7 @@ class Launch {
   bool is_argument(uintptr_t address) const { return address - frame_ < kZone; }  // each thread has its copy
   Races* races() const { return races_.get(); }
   void pass_grid();
+  void settle();  // what a write left is looked at before the memory is another block's
   Footprint* footprint() const { return footprint_.get(); }
   bool has_found();  // the rest of the blocks need not run
   void end(dim3 block, cudaStream_t stream);  // throws what was found, where no thread of it did
