@@ -146,43 +146,34 @@ H round_to_zero(double exact) { return exact < 0 ? round_up<H>(exact) : round_do
   MORPH_DIRECTED_FROM(int, int, H, TO)       \
   MORPH_DIRECTED_FROM(unsigned, uint, H, TO)
 
+// Conversions to other types, and between single values and pairs.
+#define MORPH_SHORT_CONVERSIONS(H, NAME)                                                                      \
+  inline H __float2##NAME##_rn(float v) { return __float2##NAME(v); }                                         \
+  inline H __double2##NAME(double v) { return __float2##NAME(float(v)); }                                     \
+  inline H __int2##NAME##_rn(int v) { return __float2##NAME(float(v)); }                                      \
+  inline H __uint2##NAME##_rn(unsigned v) { return __float2##NAME(float(v)); }                                \
+  inline int __##NAME##2int_rn(H v) { return __float2int_rn(morph_cuda::wide(v)); }                           \
+  inline int __##NAME##2int_rz(H v) { return __float2int_rz(morph_cuda::wide(v)); }                           \
+  inline H __ushort_as_##NAME(unsigned short v) { return H(H##_raw{v}); }                                     \
+  inline H __short_as_##NAME(short v) { return __ushort_as_##NAME(static_cast<unsigned short>(v)); }          \
+  inline unsigned short __##NAME##_as_ushort(H v) { return v.__x; }                                           \
+  inline short __##NAME##_as_short(H v) { return static_cast<short>(v.__x); }                                 \
+  inline H##2 __floats2##NAME##2_rn(float a, float b) { return {__float2##NAME(a), __float2##NAME(b)}; }      \
+  inline H##2 __float2##NAME##2_rn(float v) { return __floats2##NAME##2_rn(v, v); }                           \
+  inline H##2 __float22##NAME##2_rn(float2 v) { return __floats2##NAME##2_rn(v.x, v.y); }                     \
+  inline float2 __##NAME##22float2(H##2 v) { return {morph_cuda::wide(v.x), morph_cuda::wide(v.y)}; }         \
+  inline H##2 __##NAME##2##NAME##2(H v) { return {v, v}; }                                                    \
+  inline H##2 __halves2##NAME##2(H a, H b) { return {a, b}; }                                                 \
+  inline H##2 make_##NAME##2(H a, H b) { return {a, b}; }
+
 MORPH_SHORT_FUNCTIONS(__half)
 MORPH_SHORT_FUNCTIONS(__nv_bfloat16)
 MORPH_PAIR_FUNCTIONS(__half2, __half)
 MORPH_PAIR_FUNCTIONS(__nv_bfloat162, __nv_bfloat16)
 MORPH_DIRECTED(__half, half)
 MORPH_DIRECTED(__nv_bfloat16, bfloat16)
+MORPH_SHORT_CONVERSIONS(__half, half)
+MORPH_SHORT_CONVERSIONS(__nv_bfloat16, bfloat16)
 
-inline __half __float2half_rn(float v) { return __float2half(v); }
-inline __half __double2half(double v) { return __float2half(float(v)); }
-inline __half __int2half_rn(int v) { return __float2half(float(v)); }
-inline __half __uint2half_rn(unsigned v) { return __float2half(float(v)); }
-inline int __half2int_rn(__half v) { return __float2int_rn(__half2float(v)); }
-inline int __half2int_rz(__half v) { return __float2int_rz(__half2float(v)); }
-inline __half __ushort_as_half(unsigned short v) { return __half(__half_raw{v}); }
-inline __half __short_as_half(short v) { return __ushort_as_half(static_cast<unsigned short>(v)); }
-inline unsigned short __half_as_ushort(__half v) { return v.__x; }
-inline short __half_as_short(__half v) { return static_cast<short>(v.__x); }
-inline __half2 __floats2half2_rn(float a, float b) { return {__float2half(a), __float2half(b)}; }
-inline __half2 __float2half2_rn(float v) { return __floats2half2_rn(v, v); }
-inline __half2 __float22half2_rn(float2 v) { return __floats2half2_rn(v.x, v.y); }
-inline float2 __half22float2(__half2 v) { return {__half2float(v.x), __half2float(v.y)}; }
-inline __half2 __half2half2(__half v) { return {v, v}; }
-inline __half2 __halves2half2(__half a, __half b) { return {a, b}; }
-inline __half2 make_half2(__half a, __half b) { return {a, b}; }
-inline __nv_bfloat16 __float2bfloat16_rn(float v) { return __float2bfloat16(v); }
-inline __nv_bfloat16 __double2bfloat16(double v) { return __float2bfloat16(float(v)); }
-inline __nv_bfloat16 __int2bfloat16_rn(int v) { return __float2bfloat16(float(v)); }
-inline __nv_bfloat16 __ushort_as_bfloat16(unsigned short v) { return __nv_bfloat16(__nv_bfloat16_raw{v}); }
-inline __nv_bfloat16 __short_as_bfloat16(short v) { return __ushort_as_bfloat16(static_cast<unsigned short>(v)); }
-inline unsigned short __bfloat16_as_ushort(__nv_bfloat16 v) { return v.__x; }
-inline short __bfloat16_as_short(__nv_bfloat16 v) { return static_cast<short>(v.__x); }
-inline __nv_bfloat162 __floats2bfloat162_rn(float a, float b) { return {__float2bfloat16(a), __float2bfloat16(b)}; }
-inline __nv_bfloat162 __float2bfloat162_rn(float v) { return __floats2bfloat162_rn(v, v); }
-inline __nv_bfloat162 __float22bfloat162_rn(float2 v) { return __floats2bfloat162_rn(v.x, v.y); }
-inline float2 __bfloat1622float2(__nv_bfloat162 v) { return {__bfloat162float(v.x), __bfloat162float(v.y)}; }
-inline __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 v) { return {v, v}; }
-inline __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return {a, b}; }
-inline __nv_bfloat162 make_bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return {a, b}; }
 inline __nv_bfloat16 __low2bfloat16(__nv_bfloat162 v) { return v.x; }
 inline __nv_bfloat16 __high2bfloat16(__nv_bfloat162 v) { return v.y; }
