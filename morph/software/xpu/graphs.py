@@ -5,9 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import NoReturn
 
-from morph.software import graphs
+from morph.software import graphs, pools
 from morph.software.machine import NotSimulatedError, started
-from morph.software.xpu import pools
 
 
 class Graph(graphs.Graph):
@@ -26,7 +25,7 @@ class Graph(graphs.Graph):
         self._keeps = keep_graph
         self._instantiated = False
 
-    def capture_begin(self, pool: pools.PoolId | None = None) -> None:  # type: ignore[override]
+    def capture_begin(self, pool: pools.Id | None = None) -> None:  # type: ignore[override]
         """Begin to capture the work of this thread's current stream, which may be the default one."""
         if self._instantiated:
             raise RuntimeError(
@@ -35,7 +34,7 @@ class Graph(graphs.Graph):
             )
         if started().native.is_capturing():
             raise RuntimeError("a capture is already underway in this thread")
-        self._begin(pool or pools.new_id())
+        self._begin(pool or pools.new_id_of_graph())
 
     def capture_end(self) -> None:
         """End the capture, which has computed nothing."""
@@ -68,7 +67,7 @@ class Graph(graphs.Graph):
         super().reset()
         self._instantiated = False
 
-    def pool(self) -> pools.PoolId:
+    def pool(self) -> pools.Id:
         """Return the token of the pool that the graph's memory is from, once it is captured."""
         if self._steps is None:
             raise RuntimeError("Called XPUGraph::pool() without a preceding successful capture.")

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-
 from morph.software import pools
 from morph.software.machine import NotSimulatedError, started
-
-PoolId = tuple[int, int]
-
-_numbers = itertools.count(1)
 
 
 class Allocator:
@@ -48,21 +42,15 @@ class MemPool(pools.MemPool):
     ) -> None:
         if allocator is not None:
             raise NotSimulatedError("torch.xpu.MemPool(allocator=...)")
-        self._take(new_id(is_user_created))
+        self._take(pools.new_id() if is_user_created else pools.new_id_of_graph())
 
 
-def new_id(is_user_created: bool = False) -> PoolId:
-    """Return an unused token; the position of its number tells torch a user's pool from a graph's."""
-    number = next(_numbers)
-    return (0, number) if is_user_created else (number, 0)
-
-
-def begin_in_thread(index: int, pool: PoolId) -> None:
+def begin_in_thread(index: int, pool: pools.Id) -> None:
     """Take the memory of this thread's tensors on a device from a pool."""
     started().native.begin_pool(index, pool, started().native.Reach.THREAD)
 
 
-def begin(index: int, pool: PoolId) -> None:
+def begin(index: int, pool: pools.Id) -> None:
     """Take the memory of all tensors on a device from a pool."""
     started().native.begin_pool(index, pool, started().native.Reach.PROCESS)
 

@@ -9,6 +9,7 @@ from typing import Any
 from morph.software import devices, generators, histories
 from morph.software import graphs as captured
 from morph.software.machine import Machine, started
+from morph.software.pools import Id, new_id
 from morph.software.xpu import graphs, pools, properties, streams
 
 COUNTED = ("allocated_bytes", "reserved_bytes", "active_bytes", "requested_bytes")
@@ -36,7 +37,7 @@ def names(machine: Machine) -> dict[str, Any]:
         "_xpu_getStreamFromExternal": streams.from_queue,
         "_xpu_setStream": streams.set_current,
         "_XPUGraph": graphs.Graph,
-        "_xpu_graph_pool_handle": lambda: pools.new_id(is_user_created=True),
+        "_xpu_graph_pool_handle": new_id,
         "_xpu_isCurrentStreamCapturing": captured.is_current_stream_capturing,
         "_xpu_emptyCache": native.empty_cache,
         "_xpu_memoryStats": memory_stats,
@@ -112,7 +113,7 @@ def set_memory_fraction(fraction: float, index: int) -> None:
     started().native.set_memory_fraction(index, fraction)
 
 
-def memory_snapshot(pool: pools.PoolId | None) -> dict[str, Any]:
+def memory_snapshot(pool: Id | None) -> dict[str, Any]:
     """Implement ``torch._C._xpu_memorySnapshot``: the segments, of one pool if given, and the history."""
     native = started().native
     segments = [each for each in native.memory_snapshot() if pool in (None, each["segment_pool_id"])]
