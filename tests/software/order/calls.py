@@ -17,33 +17,21 @@ def shifted(x):
     return x * 2 + 1
 
 
-def wrong_input_of_compiled_code():
+def input_of_compiled_code(right):
     x = ones()
+    if right:
+        SIDE.wait_stream(main_stream())
     with torch.cuda.stream(SIDE):
         shifted(x)
 
 
-def right_input_of_compiled_code():
-    x = ones()
-    SIDE.wait_stream(main_stream())
-    with torch.cuda.stream(SIDE):
-        shifted(x)
-
-
-def wrong_result_of_compiled_code():
+def result_of_compiled_code(right):
     x = ones()
     SIDE.wait_stream(main_stream())
     with torch.cuda.stream(SIDE):
         y = shifted(x)
-    return y + 1
-
-
-def right_result_of_compiled_code():
-    x = ones()
-    SIDE.wait_stream(main_stream())
-    with torch.cuda.stream(SIDE):
-        y = shifted(x)
-    main_stream().wait_stream(SIDE)
+    if right:
+        main_stream().wait_stream(SIDE)
     return y + 1
 
 
@@ -65,22 +53,13 @@ def doubled_beside(waits_before=True, waits_after=True):
     return x, y
 
 
-def wrong_input_of_a_triton_kernel():
-    doubled_beside(waits_before=False)
-
-
-def right_input_of_a_triton_kernel():
-    x, _ = doubled_beside(waits_after=False)
+def input_of_a_triton_kernel(right):
+    x, _ = doubled_beside(waits_before=right, waits_after=False)
     return x.sum()  # both read
 
 
-def wrong_result_of_a_triton_kernel():
-    _, y = doubled_beside(waits_after=False)
-    return y.sum()
-
-
-def right_result_of_a_triton_kernel():
-    _, y = doubled_beside()
+def result_of_a_triton_kernel(right):
+    _, y = doubled_beside(waits_after=right)
     return y.sum()
 
 
@@ -90,67 +69,46 @@ def copied(target, source, stream=SIDE):
     assert RUNTIME.cudaMemcpyAsync(*map(ctypes.c_void_p, words)) == 0
 
 
-def wrong_copy_of_the_runtime():
+def copy_of_the_runtime(right):
     x, y = ones(), torch.empty(SIZE, device=DEVICE)
-    copied(y, x)
-
-
-def right_copy_of_the_runtime():
-    x, y = ones(), torch.empty(SIZE, device=DEVICE)
-    SIDE.wait_stream(main_stream())
+    if right:
+        SIDE.wait_stream(main_stream())
     copied(y, x)
     SIDE.synchronize()
     assert y.sum().item() == SIZE
 
 
-def wrong_fill_of_the_driver():
-    filled_beside(waits=False)
-
-
-def right_fill_of_the_driver():
-    filled_beside(waits=True)
-
-
-def filled_beside(waits):
+def fill_of_the_driver(right):
     x = ones()
     torch.cuda.synchronize()
     words = x.data_ptr(), 0, SIZE, SIDE.cuda_stream
     assert DRIVER.cuMemsetD32Async(*map(ctypes.c_void_p, words)) == 0
-    if waits:
+    if right:
         main_stream().wait_stream(SIDE)
     return x.sum()
 
 
-def wrong_buffer_of_the_runtime():
-    buffer_of_the_runtime(waits=False)
-
-
-def right_buffer_of_the_runtime():
-    buffer_of_the_runtime(waits=True)
-
-
-def buffer_of_the_runtime(waits):
+def buffer_of_the_runtime(right):
     x, place = torch.empty(SIZE, device=DEVICE), ctypes.c_void_p()
     torch.cuda.synchronize()
     assert RUNTIME.cudaHostAlloc(ctypes.byref(place), ctypes.c_size_t(4 * SIZE), 0) == 0
     buffer = torch.frombuffer((ctypes.c_float * SIZE).from_address(place.value), dtype=torch.float32)
     copied(x, buffer.fill_(1))
-    if waits:
+    if right:
         SIDE.synchronize()
     buffer.fill_(2)
     assert RUNTIME.cudaFreeHost(place) == 0
 
 
-def wrong_copy_between_devices_of_the_runtime():
-    x, y = ones(), torch.empty(SIZE, device="cuda:1")
-    words = y.data_ptr(), 1, x.data_ptr(), 0, 4 * SIZE, SIDE.cuda_stream
-    assert RUNTIME.cudaMemcpyPeerAsync(*map(ctypes.c_void_p, words)) == 0
-
-
-def right_copy_between_devices_of_the_runtime():
-    with torch.cuda.stream(SIDE):
+def copy_between_devices_of_the_runtime(right):
+    with torch.cuda.stream(SIDE if right else main_stream()):
         x, y = ones(), torch.empty(SIZE, device="cuda:1")
     words = y.data_ptr(), 1, x.data_ptr(), 0, 4 * SIZE
-    assert RUNTIME.cudaMemcpyPeer(*map(ctypes.c_void_p, words)) == 0  # all work of both devices waits for it
+    if right:
+        assert (
+            RUNTIME.cudaMemcpyPeer(*map(ctypes.c_void_p, words)) == 0
+        )  # all work of both devices waits for it
+    else:
+        assert RUNTIME.cudaMemcpyPeerAsync(*map(ctypes.c_void_p, (*words, SIDE.cuda_stream))) == 0
     with torch.cuda.stream(torch.cuda.Stream("cuda:1")):
         assert y.sum().item() == SIZE

@@ -15,14 +15,15 @@ import sys, torch
 from tests.software.order import calls, programs
 for name in sys.argv[1:]:
     torch.cuda.synchronize()
+    twin, piece = name.split("_", 1)
     try:
-        (getattr(programs, name, None) or getattr(calls, name))()
+        (getattr(programs, piece, None) or getattr(calls, piece))(twin == "right")
         print(name)
     except RuntimeError as error:
         print(name, str(error).replace("\\n", "|"))
 """
 SOURCES = [(pathlib.Path(__file__).parent / name).read_text() for name in ("programs.py", "calls.py")]
-NAMES = re.findall(r"^def wrong_(\w+)", "\n".join(SOURCES), re.MULTILINE)
+NAMES = re.findall(r"^def (\w+)\(right\)", "\n".join(SOURCES), re.MULTILINE)
 STREAMS = "CUDA error: a stream does not wait for another (found by MORPH_SANITIZE=sync)"
 HOST = "CUDA error: the host does not wait for a stream (found by MORPH_SANITIZE=sync)"
 COPIES = {

@@ -1,4 +1,4 @@
-"""Pieces of programs that read what nothing was written to, ``wrong_...``, and right twins, ``right_...``."""
+"""Pieces of programs that read what nothing was written to, but for their ``right`` twins."""
 
 import ctypes
 
@@ -17,101 +17,67 @@ def fresh(*shape, **options):
     return torch.empty(*shape or (SIZE,), device="cuda", **options)
 
 
-def wrong_parameter():
+def parameter(right):
     weight = torch.nn.Parameter(fresh(8, 8))
-    return functional.linear(numbers(4, 8), weight)
-
-
-def right_parameter():
-    weight = torch.nn.Parameter(fresh(8, 8))
-    torch.nn.init.xavier_uniform_(weight)
+    if right:
+        torch.nn.init.xavier_uniform_(weight)
     functional.linear(numbers(4, 8), weight).sum().backward()
 
 
-def wrong_sum_in_place():
-    fresh().add_(numbers())
+def sum_in_place(right):
+    x = fresh()
+    if right:
+        x.zero_()
+    x.add_(numbers())
 
 
-def right_sum_in_place():
-    fresh().zero_().add_(numbers())
-
-
-def wrong_number_for_the_host():
-    return fresh(()).item()
-
-
-def right_number_for_the_host():
+def number_for_the_host(right):
     total = fresh(())
-    torch.sum(numbers(), 0, out=total)
-    assert total.item() == SIZE
+    if right:
+        torch.sum(numbers(), 0, out=total)
+    assert not right or total.item() == SIZE
+    return total.item()
 
 
-def wrong_statistics():
-    return functional.batch_norm(numbers(4, 8), fresh(8), numbers(8))
+def statistics(right):
+    mean = fresh(8).zero_() if right else fresh(8)
+    return functional.batch_norm(numbers(4, 8), mean, numbers(8))
 
 
-def right_statistics():
-    return functional.batch_norm(numbers(4, 8), fresh(8).zero_(), numbers(8))
-
-
-def wrong_row():
+def row(right):
     rows = fresh(2, SIZE)
     rows[0] = 1
+    if right:
+        rows[1] = 2
     return rows[1].sum()
 
 
-def right_row():
-    rows = fresh(2, SIZE)
-    rows[0], rows[1] = 1, 2
-    return rows.sum()
-
-
-def wrong_scattered_sum():
-    fresh(10).index_add_(0, torch.zeros(4, dtype=torch.int64, device="cuda"), numbers(4))
-
-
-def right_scattered_sum():
+def scattered_sum(right):
     place = torch.zeros(4, dtype=torch.int64, device="cuda")
-    fresh(10).fill_(0).index_add_(0, place, numbers(4))
+    into = fresh(10).fill_(0) if right else fresh(10)
+    into.index_add_(0, place, numbers(4))
 
 
-def wrong_mask():
-    return torch.where(fresh(dtype=torch.bool), numbers(), 0)
+def mask(right):
+    kept = torch.rand(SIZE, device="cuda") > 0.5 if right else fresh(dtype=torch.bool)
+    return torch.where(kept, numbers(), 0)
 
 
-def right_mask():
-    return torch.where(torch.rand(SIZE, device="cuda") > 0.5, numbers(), 0)
-
-
-def wrong_rest_of_a_resized_tensor():
+def rest_of_a_resized_tensor(right):
     x = numbers(10)
     x.resize_(SIZE)
-    return x[10:].max()
+    return (x[:10] if right else x[10:]).max()
 
 
-def right_rest_of_a_resized_tensor():
-    x = numbers(10)
-    x.resize_(SIZE)
-    return x[:10].max()
-
-
-def wrong_scale_of_a_graph():
+def scale_of_a_graph(right):
     scale, x = fresh(1), numbers()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         result = x * scale
+    if right:
+        scale.fill_(2)
     graph.replay()
-    return result
-
-
-def right_scale_of_a_graph():
-    scale, x = fresh(1), numbers()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        result = x * scale
-    scale.fill_(2)
-    graph.replay()
-    assert result[0].item() == 2
+    assert not right or result[0].item() == 2
 
 
 class Memory:
@@ -128,14 +94,12 @@ class Memory:
         }
 
 
-def wrong_memory_of_the_runtime():
-    return torch.as_tensor(Memory(), device="cuda").sum()
-
-
-def right_memory_of_the_runtime():
+def memory_of_the_runtime(right):
     memory = Memory()
-    assert CUDART.cudaMemset(memory.pointer, 0, ctypes.c_size_t(4 * SIZE)) == 0
-    assert torch.as_tensor(memory, device="cuda").sum().item() == 0
+    if right:
+        assert CUDART.cudaMemset(memory.pointer, 0, ctypes.c_size_t(4 * SIZE)) == 0
+    total = torch.as_tensor(memory, device="cuda").sum()
+    assert not right or total.item() == 0
 
 
 def right_copies():
@@ -159,12 +123,9 @@ def shifted(x):
     return x * 2 + 1
 
 
-def wrong_input_of_compiled_code():
-    return shifted(fresh())
-
-
-def right_input_of_compiled_code():
-    assert shifted(fresh().fill_(3))[0].item() == 7
+def input_of_compiled_code(right):
+    x = fresh().fill_(3) if right else fresh()
+    assert shifted(x)[0].item() == 7 or not right
 
 
 def right_graphed_module():

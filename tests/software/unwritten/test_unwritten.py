@@ -9,7 +9,9 @@ from tests.software.hidden.test_hidden import PROGRAM
 from tests.software.order.test_order import run
 
 SOURCE = (REPOSITORY / "tests/software/unwritten/programs.py").read_text()
-WRONG, RIGHT = (re.findall(rf"^def ({twin}_\w+)", SOURCE, re.MULTILINE) for twin in ("wrong", "right"))
+TWINS = re.findall(r"^def (\w+)\(right\)", SOURCE, re.MULTILINE)
+WRONG, RIGHT = ([f"{twin}_{name}" for name in TWINS] for twin in ("wrong", "right"))
+RIGHT += re.findall(r"^def (right_\w+)", SOURCE, re.MULTILINE)
 OWN = PROGRAM.replace("software.hidden", "software.unwritten")
 READ = "CUDA error: memory is read that nothing was written to (found by MORPH_SANITIZE=init)"
 
