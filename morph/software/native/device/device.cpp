@@ -3,6 +3,7 @@
 
 #include "device/errors.h"
 #include "operators/fallback.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <pthread.h>
@@ -36,30 +37,9 @@ void install(Settings wanted) {
   install_casts();
   install_sparse();
   install_nested();
-  install_quantized();
-  install_softmax();
   install_indexing();
-  install_dtypes();
-  install_checked_arguments();
-  install_transforms();
-  install_factorizations();
-  install_int4();
-  install_mixed_dtypes();
-  install_semi_structured();
-  install_cusparselt();
-  install_semi_structured_tiles();
-  install_zeros();
-  install_normalization();
-  install_cudnn();
-  install_ctc();
-  install_products();
-  install_saved();
-  install_batches();
-  install_outputs();
-  install_arithmetic();
-  install_fused_attention();
-  install_scaled_dot_product();
-  install_packed_attention();
+  if (chosen.type == c10::DeviceType::CUDA)
+    for (torch::Library& library = library_for(backend_key()); Kernels each : cudas_kernels()) each(library);
   install_neural_operators();
   install_recurrent_networks();
   install_attention();

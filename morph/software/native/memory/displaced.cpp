@@ -2,10 +2,10 @@
 // without it would do: decompose the operator, or run the CPU's kernel.
 #include "device/device.h"
 #include "operators/fallback.h"
+#include "operators/kernels.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/util/Exception.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -33,13 +33,13 @@ bool is_composed(const c10::OperatorHandle& op, DispatchKey hosts) {
 
 void displace(DispatchKey key, DispatchKey hosts) {
   auto& dispatcher = c10::Dispatcher::singleton();
-  auto* library = new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
+  torch::Library& library = library_for(key);
   for (const c10::OperatorName& name : dispatcher.getRegistrationsForDispatchKey(key)) {
     auto op = dispatcher.findSchema(name);
     if (!op || name.getNamespace() != "aten") continue;
     bool composed = is_composed(*op, hosts);
-    library->impl(c10::toString(name).c_str(), composed ? torch::CppFunction::makeFromBoxedFunction<&compose>()
-                                                        : torch::CppFunction::makeFromBoxedFunction<&fallback>());
+    library.impl(c10::toString(name).c_str(), composed ? torch::CppFunction::makeFromBoxedFunction<&compose>()
+                                                       : torch::CppFunction::makeFromBoxedFunction<&fallback>());
   }
 }
 

@@ -5,6 +5,7 @@
 #include "memory/host_view.h"
 #include "memory/unwritten.h"
 #include "device/order.h"
+#include "operators/kernels.h"
 
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
@@ -22,7 +23,6 @@
 #include <ATen/ops/view_as_complex_native.h>
 #include <ATen/ops/view_as_real_native.h>
 #include <ATen/ops/view_native.h>
-#include <torch/library.h>
 #include <torch/version.h>
 
 namespace software {
@@ -227,33 +227,31 @@ bool exchangeable(const Tensor& self, const Tensor& other) {
 }  // namespace
 
 void install_storage_operators() {
-  static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library->impl("empty.memory_format", &empty);
-  library->impl("empty_strided", &empty_strided);
-  library->impl("as_strided", &at::native::as_strided_tensorimpl);
-  library->impl("view", static_cast<Tensor (*)(const Tensor&, IntArrayRef)>(&at::native::view));
-  library->impl("_reshape_alias", &at::native::_reshape_alias);
-  library->impl("unfold", &at::native::unfold);
-  library->impl("view_as_real", &at::native::view_as_real);
-  library->impl("view_as_complex", &at::native::view_as_complex);
-  library->impl("resize_", &resize_);
-  library->impl("set_.source_Storage", &set_whole_storage);
-  library->impl("set_.source_Storage_storage_offset", &set_storage);
-  library->impl("set_.source_Tensor", &at::native::set_tensor_);
-  library->impl("set_", &set_empty);
-  if (known_to_torch()) library->impl("copy_", &copy_);
-  library->impl("_copy_from", &copy_from);
-  library->impl("_copy_from_and_resize", &copy_from_and_resize);
-  library->impl("_local_scalar_dense", &read_scalar);
-  library->impl("record_stream", &record_stream);
+  torch::Library& library = library_for(backend_key());
+  library.impl("empty.memory_format", &empty);
+  library.impl("empty_strided", &empty_strided);
+  library.impl("as_strided", &at::native::as_strided_tensorimpl);
+  library.impl("view", static_cast<Tensor (*)(const Tensor&, IntArrayRef)>(&at::native::view));
+  library.impl("_reshape_alias", &at::native::_reshape_alias);
+  library.impl("unfold", &at::native::unfold);
+  library.impl("view_as_real", &at::native::view_as_real);
+  library.impl("view_as_complex", &at::native::view_as_complex);
+  library.impl("resize_", &resize_);
+  library.impl("set_.source_Storage", &set_whole_storage);
+  library.impl("set_.source_Storage_storage_offset", &set_storage);
+  library.impl("set_.source_Tensor", &at::native::set_tensor_);
+  library.impl("set_", &set_empty);
+  if (known_to_torch()) library.impl("copy_", &copy_);
+  library.impl("_copy_from", &copy_from);
+  library.impl("_copy_from_and_resize", &copy_from_and_resize);
+  library.impl("_local_scalar_dense", &read_scalar);
+  library.impl("record_stream", &record_stream);
   // As for CUDA no subclass with __torch_dispatch__ is asked, although it has a kernel of the device here.
-  static auto* above = new torch::Library(torch::Library::IMPL, "aten", autograd_key(), __FILE__, __LINE__);
-  for (auto* each : {library, above}) each->impl("_has_compatible_shallow_copy_type", &exchangeable);
+  for (auto key : {backend_key(), autograd_key()})
+    library_for(key).impl("_has_compatible_shallow_copy_type", &exchangeable);
   // Copying reads conjugate and negative views as they are; resolving one is a copy.
-  for (auto lazy : {c10::DispatchKey::Conjugate, c10::DispatchKey::Negative}) {
-    auto* views = new torch::Library(torch::Library::IMPL, "aten", lazy, __FILE__, __LINE__);
-    views->impl("_copy_from", torch::CppFunction::makeFallthrough());
-  }
+  for (auto lazy : {c10::DispatchKey::Conjugate, c10::DispatchKey::Negative})
+    library_for(lazy).impl("_copy_from", torch::CppFunction::makeFallthrough());
 }
 
 }  // namespace software

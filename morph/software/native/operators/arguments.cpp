@@ -1,14 +1,13 @@
 // What CUDA refuses by an operator's arguments, where its name and the types of its tensors do not tell.
 #include "device/assertions.h"
-#include "device/device.h"
 #include "operators/fallback.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 #include "operators/unboxed.h"
 
 #include <ATen/Context.h>
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/empty_strided.h>
-#include <torch/library.h>
 
 #include <algorithm>
 #include <limits>
@@ -135,8 +134,7 @@ Tensor avg_pool2d(const Tensor& self, at::IntArrayRef kernel, at::IntArrayRef st
     Tensor pooled = Pooling::call(meta, kernel, stride, padding, ceil, count_padding, divisor);
     TORCH_CHECK(pooled.numel() <= most, "integer out of range");
   }
-  static Unboxed<Pooling::schema> plain(Pooling::name, &Pooling::redispatch);
-  return plain(self, kernel, stride, padding, ceil, count_padding, divisor);
+  return plain<Pooling>(self, kernel, stride, padding, ceil, count_padding, divisor);
 }
 
 template <auto check>
@@ -147,30 +145,22 @@ void with_check(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::
 
 }  // namespace
 
-void install_checked_arguments() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  for (const char* name : {"median.dim", "median.dim_values", "nanmedian.dim", "nanmedian.dim_values"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&median>>());
-  library.impl("bernoulli", torch::CppFunction::makeFromBoxedFunction<&with_check<&probabilities<0>>>());
-  library.impl("bernoulli.out", torch::CppFunction::makeFromBoxedFunction<&with_check<&probabilities<0>>>());
-  library.impl("bernoulli_.Tensor", torch::CppFunction::makeFromBoxedFunction<&with_check<&probabilities<1>>>());
-  for (const char* name : {"cumsum", "cumsum_", "cumsum.out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&cumsum>>());
+KERNELS_OF_CUDA(checked_arguments, library) {
+  boxed<&with_check<&median>>(library, {"median.dim", "median.dim_values", "nanmedian.dim", "nanmedian.dim_values"});
+  boxed<&with_check<&probabilities<0>>>(library, {"bernoulli", "bernoulli.out"});
+  boxed<&with_check<&probabilities<1>>>(library, {"bernoulli_.Tensor"});
+  boxed<&with_check<&cumsum>>(library, {"cumsum", "cumsum_", "cumsum.out"});
   library.impl("avg_pool2d", &avg_pool2d);
-  library.impl("histc", torch::CppFunction::makeFromBoxedFunction<&histc>());
-  library.impl("_assert_async.msg", torch::CppFunction::makeFromBoxedFunction<&asserted>());
-  library.impl("randperm.generator_out", torch::CppFunction::makeFromBoxedFunction<&permuted>());
-  library.impl("_embedding_bag_backward", torch::CppFunction::makeFromBoxedFunction<&with_check<&embedding_bag_backward>>());
-  for (const char* name : {"_foreach_add.Tensor", "_foreach_add_.Tensor"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&add_number>>());
-  for (const char* name : {"_int_mm", "_int_mm.out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&product_of_bytes>>());
-  for (const char* name : {"scatter_reduce.two", "scatter_reduce_.two", "scatter_reduce.two_out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&scatter_reduce>>());
-  for (const char* name : {"scatter.reduce", "scatter_.reduce", "scatter.reduce_out", "scatter.value_reduce",
-                           "scatter_.value_reduce", "scatter.value_reduce_out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&with_check<&scatter>>());
+  boxed<&histc>(library, {"histc"});
+  boxed<&asserted>(library, {"_assert_async.msg"});
+  boxed<&permuted>(library, {"randperm.generator_out"});
+  boxed<&with_check<&embedding_bag_backward>>(library, {"_embedding_bag_backward"});
+  boxed<&with_check<&add_number>>(library, {"_foreach_add.Tensor", "_foreach_add_.Tensor"});
+  boxed<&with_check<&product_of_bytes>>(library, {"_int_mm", "_int_mm.out"});
+  boxed<&with_check<&scatter_reduce>>(library, {"scatter_reduce.two", "scatter_reduce_.two", "scatter_reduce.two_out"});
+  boxed<&with_check<&scatter>>(library,
+                               {"scatter.reduce", "scatter_.reduce", "scatter.reduce_out", "scatter.value_reduce",
+                                "scatter_.value_reduce", "scatter.value_reduce_out"});
 }
 
 }  // namespace software

@@ -1,12 +1,11 @@
 // Arithmetic whose results are CUDA's where the CPU's are others.
-#include "device/device.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 #include "operators/unboxed.h"
 
 #include <ATen/ATen.h>
 #include <ATen/ScalarOps.h>
 #include <ATen/native/ForeachUtils.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -43,14 +42,12 @@ void wide_in_place(Tensor& self, const Tensor& other, const Scalar& alpha) {
 
 template <Name name, class Operator, Sum* sum>
 Tensor summed(const Tensor& self, const Tensor& other, const Scalar& alpha) {
-  static Unboxed<typename Operator::schema> plain(name.text, &Operator::redispatch);
   if (sums_wide(self, other, alpha)) return OnHost<name, &wide<sum>>::call(self, other, alpha);
-  return plain(self, other, alpha);
+  return plain<Operator>(self, other, alpha);
 }
 template <Name name, class Operator, Sum* sum>
 Tensor& summed_in_place(Tensor& self, const Tensor& other, const Scalar& alpha) {
-  static Unboxed<typename Operator::schema> plain(name.text, &Operator::redispatch);
-  if (!sums_wide(self, other, alpha)) return plain(self, other, alpha);
+  if (!sums_wide(self, other, alpha)) return plain<Operator>(self, other, alpha);
   OnHost<name, &wide_in_place<sum>>::call(self, other, alpha);
   return self;
 }
@@ -64,13 +61,12 @@ void refuse_product(const Tensor& self, const Tensor& other) {
 // The CPU rounds a number to a half where it is the first factor, as in mul_.Scalar.
 Tensor multiplied(const Tensor& self, const Tensor& other) {
   refuse_product(self, other);
-  static Unboxed<at::_ops::mul_Tensor::schema> plain("aten::mul", &at::_ops::mul_Tensor::redispatch);
-  return is_number(self) && is_half(other.scalar_type()) ? plain(other, self) : plain(self, other);
+  bool swaps = is_number(self) && is_half(other.scalar_type());
+  return swaps ? plain<at::_ops::mul_Tensor>(other, self) : plain<at::_ops::mul_Tensor>(self, other);
 }
 Tensor& multiplied_in_place(Tensor& self, const Tensor& other) {
-  static Unboxed<at::_ops::mul__Tensor::schema> plain("aten::mul_", &at::_ops::mul__Tensor::redispatch);
   refuse_product(self, other);
-  return plain(self, other);
+  return plain<at::_ops::mul__Tensor>(self, other);
 }
 void multiplied_into(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   c10::IValue &self = torch::jit::peek(*stack, 0, 3), &other = torch::jit::peek(*stack, 1, 3);
@@ -147,12 +143,12 @@ Tensor& divided_in_place(Tensor& self, const Tensor& other, Mode mode) {
 }
 
 void install_divisions(torch::Library& library) {
-  library.impl("remainder.Tensor", &OnHost<"aten::remainder", REMAINDER>::call);
-  library.impl("fmod.Tensor", &OnHost<"aten::fmod", FMOD>::call);
-  library.impl("floor_divide", &OnHost<"aten::floor_divide", FLOOR>::call);
-  library.impl("lcm", &OnHost<"aten::lcm", &multiple>::call);
+  on_host<"aten::remainder.Tensor", REMAINDER>(library);
+  on_host<"aten::fmod.Tensor", FMOD>(library);
+  on_host<"aten::floor_divide", FLOOR>(library);
+  on_host<"aten::lcm", &multiple>(library);
   library.impl("lcm_", &in_place<"aten::lcm_", &multiple>);
-  library.impl("div.Tensor_mode", &OnHost<"aten::div", &divided>::call);
+  on_host<"aten::div.Tensor_mode", &divided>(library);
   library.impl("remainder_.Tensor", &in_place<"aten::remainder_", REMAINDER>);
   library.impl("fmod_.Tensor", &in_place<"aten::fmod_", FMOD>);
   library.impl("floor_divide_.Tensor", &in_place<"aten::floor_divide_", FLOOR>);
@@ -164,15 +160,15 @@ Tensor remainder_of_number(const Scalar& self, const Tensor& other) {
 }
 
 Tensor power_of_number(const Scalar& base, const Tensor& exponent) {
-  static Unboxed<at::_ops::pow_Scalar::schema> plain("aten::pow", &at::_ops::pow_Scalar::redispatch);
-  if (!base.isComplex() || exponent.scalar_type() != at::kHalf) return plain(base, exponent);
-  return at::pow(base, exponent.to(at::kFloat)).to(at::kComplexHalf);
+  using Power = at::_ops::pow_Scalar;
+  bool is_wide = base.isComplex() && exponent.scalar_type() == at::kHalf;
+  return is_wide ? at::pow(base, exponent.to(at::kFloat)).to(at::kComplexHalf) : plain<Power>(base, exponent);
 }
 
 Tensor power_by_number(const Tensor& base, const Scalar& exponent) {
-  static Unboxed<at::_ops::pow_Tensor_Scalar::schema> plain("aten::pow", &at::_ops::pow_Tensor_Scalar::redispatch);
-  if (!exponent.isComplex() || base.scalar_type() != at::kHalf) return plain(base, exponent);
-  return at::pow(base.to(at::kFloat), exponent).to(at::kComplexHalf);
+  using Power = at::_ops::pow_Tensor_Scalar;
+  bool is_wide = exponent.isComplex() && base.scalar_type() == at::kHalf;
+  return is_wide ? at::pow(base.to(at::kFloat), exponent).to(at::kComplexHalf) : plain<Power>(base, exponent);
 }
 
 // CUDA's kernels of bits are made for the type of the output.
@@ -207,25 +203,21 @@ void install_sums(torch::Library& library) {
   library.impl("rsub.Tensor", &summed<"aten::rsub", at::_ops::rsub_Tensor, &at::rsub>);
   library.impl("mul.Tensor", &multiplied);
   library.impl("mul_.Tensor", &multiplied_in_place);
-  library.impl("mul.out", torch::CppFunction::makeFromBoxedFunction<&multiplied_into>());
+  boxed<&multiplied_into>(library, {"mul.out"});
   library.impl("add_.Tensor", &summed_in_place<"aten::add_", at::_ops::add__Tensor, &at::add>);
   library.impl("sub_.Tensor", &summed_in_place<"aten::sub_", at::_ops::sub__Tensor, &at::sub>);
 }
 
 }  // namespace
 
-void install_arithmetic() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+KERNELS_OF_CUDA(arithmetic, library) {
   install_sums(library);
   install_lists(library);
   install_divisions(library);
-  install_limits();
   library.impl("remainder.Scalar_Tensor", &remainder_of_number);
   library.impl("pow.Scalar", &power_of_number);
   library.impl("pow.Tensor_Scalar", &power_by_number);
-  for (const char* name : {"bitwise_and.Tensor_out", "bitwise_or.Tensor_out", "bitwise_xor.Tensor_out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&refuse_output>());
+  boxed<&refuse_output>(library, {"bitwise_and.Tensor_out", "bitwise_or.Tensor_out", "bitwise_xor.Tensor_out"});
 }
 
 }  // namespace software

@@ -2,6 +2,7 @@
 // `torch.nn.attention.sdpa_kernel` switches the kernels, which the program meets under their names: a dispatch mode,
 // DTensor's sharding strategies and policies of activation checkpointing know them.
 #include "device/device.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <ATen/native/transformers/sdp_utils_cpp.h>
@@ -19,7 +20,6 @@
 #include <ATen/ops/where.h>
 #include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <c10/util/env.h>
-#include <torch/library.h>
 #include <torch/version.h>
 
 namespace software {
@@ -183,7 +183,7 @@ bool takes(SDPBackend kernel, const sdp_params& given, bool debug) {
   }
 }
 
-const std::vector<int64_t> CUDNN_FIRST{int64_t(SDPBackend::cudnn_attention), int64_t(SDPBackend::flash_attention),
+const std::vector<int64_t> kCudnnFirst{int64_t(SDPBackend::cudnn_attention), int64_t(SDPBackend::flash_attention),
                                        int64_t(SDPBackend::efficient_attention), int64_t(SDPBackend::math),
                                        int64_t(SDPBackend::overrideable)};
 // torch 2.10 and later have it so, with a cuDNN after 9.15.0 (huggingface/transformers#48163).
@@ -328,20 +328,14 @@ int64_t choice(const Tensor& query, const Tensor& key, const Tensor& value, cons
 bool attention_takes(int kernel, const sdp_params& given, bool debug) { return takes(SDPBackend(kernel), given, debug); }
 
 void install_attention() {
-  for (auto key : {autograd_key(), backend_key()}) {  // it is made of differentiable parts
-    auto* library = new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
-    library->impl("scaled_dot_product_attention", &attention);
-  }
+  for (auto key : {autograd_key(), backend_key()})  // it is made of differentiable parts
+    library_for(key).impl("scaled_dot_product_attention", &attention);
   if (settings().type != c10::DeviceType::CUDA) return;
-  if (prefers_cudnn()) at::globalContext().setSDPPriorityOrder(CUDNN_FIRST);
-  for (auto key : {c10::DispatchKey::AutogradNestedTensor, c10::DispatchKey::NestedTensorCUDA}) {
-    auto* library = new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
-    library->impl("scaled_dot_product_attention", &attention_of_nested);
-  }
-  for (auto key : {backend_key(), c10::DispatchKey::NestedTensorCUDA}) {
-    auto* library = new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
-    library->impl("_fused_sdp_choice", &choice);
-  }
+  if (prefers_cudnn()) at::globalContext().setSDPPriorityOrder(kCudnnFirst);
+  for (auto key : {c10::DispatchKey::AutogradNestedTensor, c10::DispatchKey::NestedTensorCUDA})
+    library_for(key).impl("scaled_dot_product_attention", &attention_of_nested);
+  for (auto key : {backend_key(), c10::DispatchKey::NestedTensorCUDA})
+    library_for(key).impl("_fused_sdp_choice", &choice);
 }
 
 }  // namespace software

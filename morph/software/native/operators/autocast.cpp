@@ -1,9 +1,8 @@
 // Autocast with torch's own operator lists (ATen/autocast_mode.h), as one boxed kernel for each cast policy.
-#include "device/device.h"
+#include "operators/kernels.h"
 
 #include <ATen/autocast_mode.h>
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -104,7 +103,7 @@ void with_float32_appended(const OperatorHandle& op, Stack* stack) {
 }
 
 // See the note "Banned functions" in ATen/autocast_mode.cpp.
-void refuse(const OperatorHandle&, Stack*) {
+void refuse_cross_entropy(const OperatorHandle&, Stack*) {
   TORCH_CHECK(false,
               "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
               "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
@@ -115,25 +114,18 @@ void refuse(const OperatorHandle&, Stack*) {
 
 constexpr auto kAutocast = c10::DispatchKey::AutocastPrivateUse1;
 
-template <c10::KernelFunction::BoxedKernelFunction* kernel>
-void each_name(torch::Library& library, c10::ArrayRef<const char*> names) {
-  for (const char* name : names) library.impl(name, torch::CppFunction::makeFromBoxedFunction<kernel>());
-}
-
 }  // namespace
 
 void install_autocast() {
   if (known_to_torch()) return;  // torch brings its own
-  static auto* rest = new torch::Library(torch::Library::IMPL, "_", kAutocast, __FILE__, __LINE__);
-  rest->fallback(torch::CppFunction::makeFallthrough());
-  static auto* library = new torch::Library(torch::Library::IMPL, "aten", kAutocast, __FILE__, __LINE__);
-  each_name<&to_lower_precision>(*library, kLowerPrecision);
-  each_name<&to_float32>(*library, kFloat32);
-  each_name<&with_float32_dtype>(*library, kFloat32ByDtype);
-  each_name<&to_widest>(*library, kWidest);
-  for (auto& [name, overload] : kFloat32Appended)
-    library->impl(name, torch::CppFunction::makeFromBoxedFunction<&with_float32_appended>());
-  library->impl("binary_cross_entropy", torch::CppFunction::makeFromBoxedFunction<&refuse>());
+  library_for(kAutocast, "_").fallback(torch::CppFunction::makeFallthrough());
+  torch::Library& library = library_for(kAutocast);
+  boxed<&to_lower_precision>(library, kLowerPrecision);
+  boxed<&to_float32>(library, kFloat32);
+  boxed<&with_float32_dtype>(library, kFloat32ByDtype);
+  boxed<&to_widest>(library, kWidest);
+  for (auto& [name, overload] : kFloat32Appended) boxed<&with_float32_appended>(library, {name});
+  boxed<&refuse_cross_entropy>(library, {"binary_cross_entropy"});
 }
 
 }  // namespace software

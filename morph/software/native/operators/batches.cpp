@@ -1,4 +1,5 @@
 // Batch normalization: in single precision for halves, and with what CUDA's kernels save for the backward pass.
+#include "operators/kernels.h"
 #include "operators/parameters.h"
 #include "operators/unboxed.h"
 
@@ -8,7 +9,6 @@
 #include <ATen/ops/native_batch_norm.h>
 #include <ATen/ops/native_batch_norm_backward.h>
 #include <ATen/ops/rsqrt.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -107,19 +107,13 @@ Batches batch_norm_backward_of_update(const Tensor& gradient, const Tensor& inpu
 
 }  // namespace
 
-void install_batches() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+KERNELS_OF_CUDA(batches, library) {
   library.impl("native_batch_norm", &batch_norm_of_device);
-  library.impl("native_batch_norm_backward",
-               &OnHost<"aten::native_batch_norm_backward", &batch_norm_backward>::call);
-  library.impl("_native_batch_norm_legit", &OnHost<"aten::_native_batch_norm_legit", &batch_norm_legit>::call);
-  library.impl("batch_norm_backward",
-               &OnHost<"aten::batch_norm_backward", &batch_norm_backward_of_update>::call);
-  library.impl("_batch_norm_with_update",
-               &OnHost<"aten::_batch_norm_with_update", &batch_norm_with_update>::call);
-  library.impl("_native_batch_norm_legit.no_stats",
-               &OnHost<"aten::_native_batch_norm_legit", &batch_norm_without_figures>::call);
+  on_host<"aten::native_batch_norm_backward", &batch_norm_backward>(library);
+  on_host<"aten::_native_batch_norm_legit", &batch_norm_legit>(library);
+  on_host<"aten::batch_norm_backward", &batch_norm_backward_of_update>(library);
+  on_host<"aten::_batch_norm_with_update", &batch_norm_with_update>(library);
+  on_host<"aten::_native_batch_norm_legit.no_stats", &batch_norm_without_figures>(library);
 }
 
 }  // namespace software

@@ -1,9 +1,9 @@
 // Casts and memory formats that the vendor's device supports.
 #include "device/device.h"
+#include "operators/kernels.h"
 
 #include <ATen/ops/_to_copy_native.h>
 #include <ATen/ops/clone_native.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -37,9 +37,9 @@ Tensor clone(const Tensor& self, optional<at::MemoryFormat> format) {
 
 void install_casts() {
   if (settings().channels_last && settings().float64) return;
-  static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library->impl("_to_copy", &to_copy);
-  library->impl("clone", &clone);
+  torch::Library& library = library_for(backend_key());
+  library.impl("_to_copy", &to_copy);
+  library.impl("clone", &clone);
 }
 
 }  // namespace software

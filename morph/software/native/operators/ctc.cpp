@@ -1,5 +1,5 @@
 // cuDNN's CTC loss, which torch chooses on CUDA for short int32 targets on the host, computed by torch's own.
-#include "device/device.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <ATen/Context.h>
@@ -7,7 +7,6 @@
 #include <ATen/ops/_ctc_loss.h>
 #include <ATen/ops/_ctc_loss_backward.h>
 #include <ATen/ops/ones_like.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -68,11 +67,8 @@ void never(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 
 }  // namespace
 
-void install_ctc() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  for (const char* other : {"_use_miopen_ctc_loss", "_use_miopen_ctc_loss.Tensor"})
-    library.impl(other, torch::CppFunction::makeFromBoxedFunction<&never>());
+KERNELS_OF_CUDA(ctc, library) {
+  boxed<&never>(library, {"_use_miopen_ctc_loss", "_use_miopen_ctc_loss.Tensor"});
   library.impl("_use_cudnn_ctc_loss", &use);
   library.impl("_use_cudnn_ctc_loss.Tensor", &use_by_tensors);
   library.impl("_cudnn_ctc_loss", &loss);

@@ -1,5 +1,5 @@
 // cuDNN's operators, and CUDA's kernels that programs call by name, computed by torch's equivalent operators.
-#include "device/device.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <ATen/TensorOperators.h>
@@ -10,7 +10,6 @@
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/grid_sampler_2d.h>
 #include <ATen/ops/grid_sampler_2d_backward.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -71,9 +70,7 @@ Tensor masked_scale(const Tensor& self, const Tensor& mask, double scale) { retu
 
 }  // namespace
 
-void install_cudnn() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+KERNELS_OF_CUDA(cudnn, library) {
   library.impl("cudnn_convolution", &cudnn_convolution);
   library.impl("cudnn_convolution_transpose", &transposed);
   library.impl("cudnn_convolution_relu", &convolution_relu);

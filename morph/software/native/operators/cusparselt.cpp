@@ -1,5 +1,6 @@
 // Products with 2:4 sparse matrices as cuSPARSELt takes them: compressed to one tensor, whose layout is each library's
 // own. Here the two values of each four, and then four bits for their places.
+#include "operators/kernels.h"
 #include "operators/operators.h"
 #include "operators/unboxed.h"
 
@@ -10,7 +11,6 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -91,12 +91,11 @@ bool splits_by_flag() {
 
 }  // namespace
 
-void install_cusparselt() {
-  if (settings().type != c10::DeviceType::CUDA || settings().title == "HIP") return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library.impl("_cslt_compress", &OnHost<"aten::_cslt_compress", &compress_to_one>::call);
+KERNELS_OF_CUDA(cusparselt, library) {
+  if (settings().title == "HIP") return;
+  on_host<"aten::_cslt_compress", &compress_to_one>(library);
   splits_by_flag() ? install_product<bool>(library) : install_product<int64_t>(library);
-  library.impl("_cslt_sparse_mm_search", &OnHost<"aten::_cslt_sparse_mm_search", &best_algorithm>::call);
+  on_host<"aten::_cslt_sparse_mm_search", &best_algorithm>(library);
 }
 
 }  // namespace software

@@ -1,6 +1,7 @@
 // See dtypes.h.
 #include "operators/dtypes.h"
 
+#include "operators/kernels.h"
 #include "operators/operators.h"
 #include "operators/sparse.h"
 #include "operators/unboxed.h"
@@ -10,7 +11,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isnan.h>
 #include <ATen/ops/sum.h>
-#include <torch/library.h>
 
 #include <cmath>
 
@@ -97,27 +97,25 @@ IValue narrowed(const IValue& result, ScalarType narrow, at::ArrayRef<Written> a
 // The CPU refuses a sum of complex numbers without those that are not numbers.
 Tensor nansum(const Tensor& self, at::OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
   if (self.is_complex()) return at::sum(self.masked_fill(at::isnan(self), 0), dim, keepdim, dtype);
-  static Unboxed<at::_ops::nansum::schema> real("aten::nansum", &at::_ops::nansum::redispatch);
-  return real(self, dim, keepdim, dtype);
+  return plain<at::_ops::nansum>(self, dim, keepdim, dtype);
 }
 
 // torch's own asks for a kernel of the device's type, without the dispatcher.
 Tensor& conjugated(Tensor& self) { return self.is_complex() ? self.copy_(at::conj_physical(self)) : self; }
 
 Tensor dropout_backward(const Tensor& gradient, const Tensor& mask, double scale) {
-  static Unboxed<at::_ops::native_dropout_backward::schema> plain("aten::native_dropout_backward",
-                                                                  &at::_ops::native_dropout_backward::redispatch);
   ScalarType type = gradient.scalar_type();
   TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(type), "\"masked_scale\" not implemented for '", toString(type), "'");
-  return plain(gradient, mask, scale);
+  return plain<at::_ops::native_dropout_backward>(gradient, mask, scale);
 }
 
 // CUDA's numbers are never zero: the least is half the spacing at one, as a float32.
 Tensor& exponential(Tensor& self, double rate, std::optional<at::Generator> generator) {
-  static Unboxed<at::_ops::exponential_::schema> plain("aten::exponential_", &at::_ops::exponential_::redispatch);
-  if (self.scalar_type() != at::kHalf && self.scalar_type() != at::kBFloat16) return plain(self, rate, generator);
+  using Exponential = at::_ops::exponential_;
+  bool is_half = self.scalar_type() == at::kHalf || self.scalar_type() == at::kBFloat16;
+  if (!is_half) return plain<Exponential>(self, rate, generator);
   Tensor wide = at::empty(self.sizes(), self.options().dtype(at::kFloat));
-  return self.copy_(plain(wide, rate, generator).clamp_min_(std::ldexp(1.0, -24) / rate));
+  return self.copy_(plain<Exponential>(wide, rate, generator).clamp_min_(std::ldexp(1.0, -24) / rate));
 }
 
 }  // namespace
@@ -157,11 +155,8 @@ void widen(const c10::OperatorHandle& op, const Traits& own, torch::jit::Stack* 
     *result = narrowed(*result, promotion.narrow(), all);
 }
 
-void install_dtypes() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static auto* fallback = new torch::Library(torch::Library::IMPL, "_", WIDENING, __FILE__, __LINE__);
-  fallback->fallback(torch::CppFunction::makeFromBoxedFunction<&widened>());
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+KERNELS_OF_CUDA(dtypes, library) {
+  library_for(WIDENING, "_").fallback(torch::CppFunction::makeFromBoxedFunction<&widened>());
   library.impl("nansum", &nansum);
   library.impl("conj_physical_", &conjugated);
   library.impl("exponential_", &exponential);

@@ -1,11 +1,10 @@
 // Factorizations as CUDA's libraries offer them and the CPU's LAPACK does not: without pivots, by a chosen driver.
-#include "device/device.h"
 #include "operators/fallback.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 #include "operators/unboxed.h"
 
 #include <ATen/ATen.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -34,7 +33,7 @@ Tensor first_zero(const Tensor& lu) {
 }
 
 // (A, *, bool pivot, bool check_errors) -> (LU, pivots, info)
-void factor(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+void lu_factor(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   auto arguments = torch::jit::last(*stack, 3);
   if (arguments[1].toBool()) return fallback(op, keys, stack);
   Tensor lu = without_pivots(arguments[0].toTensor()), info = first_zero(lu);
@@ -119,15 +118,12 @@ Tensor inverse_of_factor(const Tensor& factor, bool upper) {
 
 }  // namespace
 
-void install_factorizations() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library.impl("linalg_lu_factor_ex", torch::CppFunction::makeFromBoxedFunction<&factor>());
-  library.impl("cholesky_inverse", &OnHost<"aten::cholesky_inverse", &inverse_of_factor>::call);
-  for (const char* name : {"linalg_lstsq", "linalg_lstsq.out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&least_squares>());
-  library.impl("linalg_lu", torch::CppFunction::makeFromBoxedFunction<&decompose>());
-  library.impl("_linalg_svd", torch::CppFunction::makeFromBoxedFunction<&decompose_by_driver>());
+KERNELS_OF_CUDA(factorizations, library) {
+  boxed<&lu_factor>(library, {"linalg_lu_factor_ex"});
+  on_host<"aten::cholesky_inverse", &inverse_of_factor>(library);
+  boxed<&least_squares>(library, {"linalg_lstsq", "linalg_lstsq.out"});
+  boxed<&decompose>(library, {"linalg_lu"});
+  boxed<&decompose_by_driver>(library, {"_linalg_svd"});
 }
 
 }  // namespace software

@@ -5,8 +5,8 @@
 #include "operators/call.h"
 #include "operators/dtypes.h"
 #include "device/random.h"
+#include "operators/kernels.h"
 
-#include <torch/library.h>
 
 #include <set>
 
@@ -163,21 +163,20 @@ namespace {
 // torch's own kernels for other backends call the out= variants, which warn of resizing where the CPU's do not.
 void prefer_host_kernels() {
   auto& dispatcher = c10::Dispatcher::singleton();
-  static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  torch::Library& library = library_for(backend_key());
   for (const c10::OperatorName& name : dispatcher.getRegistrationsForDispatchKey(c10::DispatchKey::CPU)) {
     auto op = dispatcher.findSchema(name);
     bool own = op && op->hasKernelForDispatchKey(backend_key());
     bool composed = op && op->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
     if (!op || own || composed || name.getNamespace() != "aten") continue;
-    library->impl(c10::toString(name).c_str(), torch::CppFunction::makeFromBoxedFunction<&fallback>());
+    library.impl(c10::toString(name).c_str(), torch::CppFunction::makeFromBoxedFunction<&fallback>());
   }
 }
 
 }  // namespace
 
 void install_fallback() {
-  static auto* library = new torch::Library(torch::Library::IMPL, "_", backend_key(), __FILE__, __LINE__);
-  library->fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  library_for(backend_key(), "_").fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
   prefer_host_kernels();
 }
 

@@ -1,13 +1,12 @@
 // See fused_attention.h.
 #include "memory/host_view.h"
-#include "device/device.h"
 #include "operators/fused_attention.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/Context.h>
 #include <ATen/ops/stack.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -151,9 +150,7 @@ Tensor marked_weights(const Tensor& query, const Tensor& key, const Mask& mask, 
   return at::where(are_kept(draw, weights), weights, -weights).to(query.scalar_type());
 }
 
-void install_fused_attention() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+KERNELS_OF_CUDA(fused_attention, library) {
   library.impl("_fill_mem_eff_dropout_mask_", &fill_drawn);
 }
 

@@ -1,9 +1,9 @@
 // Indexing accepts indices on the host or on the device; all other tensors must be on the device. The host waits
 // where CUDA's kernels do: for indices that are copied, and for the size of what a mask selects.
 #include "device/clock.h"
-#include "device/device.h"
 #include "operators/call.h"
 #include "operators/fallback.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 #include "operators/unboxed.h"
 
@@ -11,7 +11,6 @@
 #include <ATen/ops/flip.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/gather.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -57,9 +56,8 @@ void check_read(const Tensor& self, const Indices& indices) {
 }
 
 Tensor read_indexed(const Tensor& self, const Indices& indices) {
-  static Unboxed<at::_ops::index_Tensor::schema> plain("aten::index", &at::_ops::index_Tensor::redispatch);
   check_read(self, indices);
-  return plain(self, indices);
+  return plain<at::_ops::index_Tensor>(self, indices);
 }
 
 // (Tensor self, Tensor?[] indices, *, Tensor(a!) out)
@@ -79,11 +77,10 @@ Tensor on_device_of(const Tensor& self, const Tensor& values) {
 
 Tensor& write_indexed(Tensor& self, const Indices& indices, const Tensor& values, bool accumulate, bool unsafe) {
   using Operator = at::_ops::_index_put_impl_;
-  static Unboxed<Operator::schema> plain("aten::_index_put_impl_", &Operator::redispatch);
   check_indices(self, indices);
   Tensor own = on_device_of(self, values);
   if (!is_filled(indices, values, accumulate)) wait_for_indices(self, indices);
-  return plain(self, indices, own, accumulate, unsafe);
+  return plain<Operator>(self, indices, own, accumulate, unsafe);
 }
 
 // (Tensor repeats, *, SymInt? output_size): without the size it is the sum of what the device holds.
@@ -110,33 +107,31 @@ std::optional<at::ScalarType> as_bits(at::ScalarType type) {
 }
 
 Tensor flip(const Tensor& self, at::IntArrayRef dims) {
-  static Unboxed<at::_ops::flip::schema> plain("aten::flip", &at::_ops::flip::redispatch);
   auto bits = as_bits(self.scalar_type());
-  return bits ? at::flip(self.view(*bits), dims).view(self.scalar_type()) : plain(self, dims);
+  return bits ? at::flip(self.view(*bits), dims).view(self.scalar_type()) : plain<at::_ops::flip>(self, dims);
 }
 
 Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool sparse) {
-  static Unboxed<at::_ops::gather::schema> plain("aten::gather", &at::_ops::gather::redispatch);
   auto bits = as_bits(self.scalar_type());
-  if (!bits) return plain(self, dim, index, sparse);
+  if (!bits) return plain<at::_ops::gather>(self, dim, index, sparse);
   return at::gather(self.view(*bits), dim, index, sparse).view(self.scalar_type());
 }
 
 }  // namespace
 
 void install_indexing() {
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+  torch::Library& library = library_for(backend_key());
   library.impl("index.Tensor", &read_indexed);
-  library.impl("index.Tensor_out", torch::CppFunction::makeFromBoxedFunction<&read_indexed_into>());
+  boxed<&read_indexed_into>(library, {"index.Tensor_out"});
   library.impl("_index_put_impl_", &write_indexed);
-  library.impl("repeat_interleave.Tensor", torch::CppFunction::makeFromBoxedFunction<&repeat>());
+  boxed<&repeat>(library, {"repeat_interleave.Tensor"});
   if (settings().type == c10::DeviceType::CUDA) {
     library.impl("flip", &flip);
     library.impl("gather", &gather);
   }
   library.impl("fill_.Tensor", &fill);
   // Composed of a kernel that torch finds in a table that only a build with CUDA fills.
-  library.impl("mode.values", torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  boxed<&fallback>(library, {"mode.values"});
 }
 
 }  // namespace software

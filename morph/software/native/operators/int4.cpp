@@ -1,11 +1,10 @@
 // Weights of four bits in the layout of CUDA's tensor cores, which checkpoints hold (torchao's "tile packed" int4).
 #include "memory/host_view.h"
-#include "device/device.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -78,9 +77,7 @@ Tensor product(const Tensor& self, const Tensor& packed, int64_t group, const Te
 
 }  // namespace
 
-void install_int4() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+KERNELS_OF_CUDA(int4, library) {
   library.impl("_convert_weight_to_int4pack", &convert);
   library.impl("_weight_int4pack_mm", &product);
 }

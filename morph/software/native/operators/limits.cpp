@@ -1,10 +1,9 @@
 // Clamping by numbers: halves between numbers that are none, and what is no number.
-#include "device/device.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 #include "operators/unboxed.h"
 
 #include <ATen/Operators.h>
-#include <torch/library.h>
 
 #include <cmath>
 #include <limits>
@@ -29,21 +28,18 @@ Limit passable(const Limit& limit, const Limit& other, double infinity) {
 
 template <class Operator, class Self, class Result = Tensor>
 Result clamped(Self self, const Limit& min, const Limit& max) {
-  static Unboxed<typename Operator::schema> plain(Operator::name, &Operator::redispatch);
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  return plain(self, as_half(self, passable(min, max, -infinity)), as_half(self, passable(max, min, infinity)));
+  return plain<Operator>(self, as_half(self, passable(min, max, -infinity)),
+                         as_half(self, passable(max, min, infinity)));
 }
 template <class Operator, class Self, class Result = Tensor>
 Result clamped_by(Self self, const Scalar& limit) {
-  static Unboxed<typename Operator::schema> plain(Operator::name, &Operator::redispatch);
-  return plain(self, *as_half(self, limit));
+  return plain<Operator>(self, *as_half(self, limit));
 }
 
 }  // namespace
 
-void install_limits() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+KERNELS_OF_CUDA(limits, library) {
   library.impl("clamp", &clamped<at::_ops::clamp, const Tensor&>);
   library.impl("clamp_", &clamped<at::_ops::clamp_, Tensor&, Tensor&>);
   library.impl("clamp_min", &clamped_by<at::_ops::clamp_min, const Tensor&>);

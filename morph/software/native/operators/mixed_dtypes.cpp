@@ -1,6 +1,7 @@
 // A product with weights of eight or four bits in the layout of CUTLASS' kernels for Ampere, which
 // torch.quantization._quantized_conversions makes.
 #include "memory/host_view.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 #include "operators/unboxed.h"
 
@@ -8,7 +9,6 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/silu.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -97,10 +97,9 @@ Tensor mixed_dtypes_linear(const Tensor& input, const Tensor& weight, const Tens
 
 }  // namespace
 
-void install_mixed_dtypes() {
-  if (settings().type != c10::DeviceType::CUDA || settings().title == "HIP") return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library.impl("_mixed_dtypes_linear", &OnHost<"aten::_mixed_dtypes_linear", &mixed_dtypes_linear>::call);
+KERNELS_OF_CUDA(mixed_dtypes, library) {
+  if (settings().title == "HIP") return;
+  on_host<"aten::_mixed_dtypes_linear", &mixed_dtypes_linear>(library);
 }
 
 }  // namespace software

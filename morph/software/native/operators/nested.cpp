@@ -2,6 +2,7 @@
 // read only sizes, which are on the host: they serve as the device's kernels too.
 #include "device/device.h"
 #include "memory/host_view.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <ATen/NestedTensorImpl.h>
@@ -13,7 +14,6 @@
 #include <ATen/ops/_transform_bias_rescale_qkv.h>
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/native_layer_norm_backward.h>
-#include <torch/library.h>
 
 #include <unordered_set>
 
@@ -109,17 +109,14 @@ void install_nested() {
   if (settings().type == c10::DeviceType::CUDA)
     at::native::nested_dense_elementwise_stub.set_cuda_dispatch_ptr(&each_with_dense);
 
-  static auto* nested = new torch::Library(torch::Library::IMPL, "aten", nested_key(), __FILE__, __LINE__);
+  torch::Library& nested = library_for(nested_key());
   for (const auto& name : c10::Dispatcher::singleton().getRegistrationsForDispatchKey(DispatchKey::NestedTensorCPU))
     if (!kOnlyOnTheHost.count(c10::toString(name)))
-      nested->impl(c10::toString(name).c_str(),
-                   torch::CppFunction::makeFromBoxedFunction<&by_kernel_of<DispatchKey::NestedTensorCPU>>());
-  nested->impl("_transform_bias_rescale_qkv", &rescaled);
-  nested->impl("native_layer_norm", &layer_norm);
-  nested->impl("native_layer_norm_backward", &layer_norm_backward);
-  static auto* dense = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  for (const char* name : kMakeNested)
-    dense->impl(name, torch::CppFunction::makeFromBoxedFunction<&by_kernel_of<DispatchKey::CPU>>());
+      boxed<&by_kernel_of<DispatchKey::NestedTensorCPU>>(nested, {c10::toString(name).c_str()});
+  nested.impl("_transform_bias_rescale_qkv", &rescaled);
+  nested.impl("native_layer_norm", &layer_norm);
+  nested.impl("native_layer_norm_backward", &layer_norm_backward);
+  boxed<&by_kernel_of<DispatchKey::CPU>>(library_for(backend_key()), kMakeNested);
 }
 
 }  // namespace software

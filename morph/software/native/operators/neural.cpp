@@ -1,5 +1,6 @@
 // Operators that torch has only for each device type: convolution, and the cells of recurrent networks.
 #include "operators/unboxed.h"
+#include "operators/kernels.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_convolution.h>
@@ -9,7 +10,6 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros_like.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -134,24 +134,19 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probabilit
   return computed_on_host(call, &dropped, input, probability, devices);
 }
 
-template <Name name, auto function>
-void install(torch::Library& library) {
-  library.impl(name.text, &OnHost<name, function>::call);
-}
-
 }  // namespace
 
 void install_neural_operators() {
   install_unboxed<at::_ops::convolution_backward>();
-  static auto* library = new torch::Library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library->impl("aten::_convolution", &convolution_of_one_type);
-  install<"convolution_overrideable", &convolution>(*library);
-  install<"convolution_backward_overrideable", &convolution_backward>(*library);
-  install<"_thnn_fused_lstm_cell", &lstm_cell>(*library);
-  install<"_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward>(*library);
-  install<"_thnn_fused_gru_cell", &gru_cell>(*library);
-  install<"_thnn_fused_gru_cell_backward", &gru_cell_backward>(*library);
-  library->impl("native_dropout", &native_dropout);
+  torch::Library& library = library_for(backend_key());
+  library.impl("_convolution", &convolution_of_one_type);
+  on_host<"aten::convolution_overrideable", &convolution>(library);
+  on_host<"aten::convolution_backward_overrideable", &convolution_backward>(library);
+  on_host<"aten::_thnn_fused_lstm_cell", &lstm_cell>(library);
+  on_host<"aten::_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward>(library);
+  on_host<"aten::_thnn_fused_gru_cell", &gru_cell>(library);
+  on_host<"aten::_thnn_fused_gru_cell_backward", &gru_cell_backward>(library);
+  library.impl("native_dropout", &native_dropout);
 }
 
 }  // namespace software

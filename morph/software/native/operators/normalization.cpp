@@ -1,6 +1,6 @@
 // Synchronized batch normalization, which torch has for CUDA only, and cuDNN's batch normalization.
-#include "device/device.h"
 #include "operators/fallback.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <ATen/AccumulateType.h>
@@ -10,7 +10,6 @@
 #include <ATen/ops/native_batch_norm.h>
 #include <ATen/ops/native_batch_norm_backward.h>
 #include <ATen/ops/rsqrt.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -137,9 +136,7 @@ std::tuple<Tensor, Tensor> rms_norm(const Tensor& input, at::IntArrayRef shape, 
 
 }  // namespace
 
-void install_normalization() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+KERNELS_OF_CUDA(normalization, library) {
   library.impl("batch_norm_stats", &stats);
   library.impl("batch_norm_elemt", &normalized);
   library.impl("batch_norm_elemt.out", &normalized_into);
@@ -150,7 +147,7 @@ void install_normalization() {
   library.impl("cudnn_batch_norm", &cudnn_batch_norm);
   library.impl("cudnn_batch_norm_backward", &cudnn_batch_norm_backward);
   if (!is_displaced() || !c10::Dispatcher::singleton().findSchema({"aten::_fused_rms_norm", ""})) return;  // since 2.9
-  static torch::Library differentiable(torch::Library::IMPL, "aten", autograd_key(), __FILE__, __LINE__);
+  torch::Library& differentiable = library_for(autograd_key());
   differentiable.impl("_fused_rms_norm", &rms_norm);
 }
 

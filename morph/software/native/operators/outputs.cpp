@@ -1,7 +1,7 @@
 // Variants that CUDA computes by the operator itself and the CPU by kernels of their own, with other errors, other
 // layouts or without an option.
-#include "device/device.h"
 #include "operators/fallback.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -9,7 +9,6 @@
 #include <ATen/ops/channel_shuffle_native.h>
 #include <ATen/ops/pixel_shuffle_native.h>
 #include <ATen/ops/pixel_unshuffle_native.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -45,24 +44,20 @@ Tensor narrow_copy(const Tensor& self, int64_t dim, int64_t start, int64_t lengt
 }
 
 // Where the CPU's kernel keeps the memory format.
-void contiguous(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+void made_contiguous(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   fallback(op, keys, stack);
   stack->back() = stack->back().toTensor().contiguous();
 }
 
 }  // namespace
 
-void install_outputs() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  for (const char* name : {"linalg_lu_factor_ex.out", "linalg_lu.out", "native_batch_norm.out",
+KERNELS_OF_CUDA(outputs, library) {
+  boxed<&into_outputs>(library, {"linalg_lu_factor_ex.out", "linalg_lu.out", "native_batch_norm.out",
                            "_native_batch_norm_legit.out", "avg_pool3d.out", "pow.Scalar_out", "pow.Tensor_Scalar_out",
                            "remainder.Tensor_out", "remainder.Scalar_Tensor_out", "fmod.Tensor_out", "histc.out",
-                           "nansum.out", "log_sigmoid_forward.output", "max_unpool2d.out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&into_outputs>());
+                           "nansum.out", "log_sigmoid_forward.output", "max_unpool2d.out"});
   library.impl("narrow_copy", &narrow_copy);
-  for (const char* name : {"linalg_eig", "max_unpool2d", "roll", "reflection_pad2d", "replication_pad2d"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&contiguous>());
+  boxed<&made_contiguous>(library, {"linalg_eig", "max_unpool2d", "roll", "reflection_pad2d", "replication_pad2d"});
   library.impl("channel_shuffle", &at::native::channel_shuffle);
   library.impl("pixel_shuffle", &at::native::math_pixel_shuffle);
   library.impl("pixel_unshuffle", &at::native::math_pixel_unshuffle);

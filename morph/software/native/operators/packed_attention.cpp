@@ -3,9 +3,9 @@
 #include "memory/host_view.h"
 #include "device/captures.h"
 #include "operators/fused_attention.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -197,14 +197,11 @@ void efficient_backward_packed(const c10::OperatorHandle& op, Stack* stack) {
 
 }  // namespace
 
-void install_packed_attention() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library.impl("_flash_attention_forward", torch::CppFunction::makeFromBoxedFunction<&flash_forward>());
-  library.impl("_flash_attention_backward", torch::CppFunction::makeFromBoxedFunction<&flash_backward_packed>());
-  library.impl("_efficient_attention_forward", torch::CppFunction::makeFromBoxedFunction<&efficient_forward>());
-  library.impl("_efficient_attention_backward",
-               torch::CppFunction::makeFromBoxedFunction<&efficient_backward_packed>());
+KERNELS_OF_CUDA(packed_attention, library) {
+  boxed<&flash_forward>(library, {"_flash_attention_forward"});
+  boxed<&flash_backward_packed>(library, {"_flash_attention_backward"});
+  boxed<&efficient_forward>(library, {"_efficient_attention_forward"});
+  boxed<&efficient_backward_packed>(library, {"_efficient_attention_backward"});
 }
 
 }  // namespace software

@@ -1,6 +1,6 @@
 // Matrix products with a wider result dtype, which torch has for CUDA only, and with an activation.
-#include "device/device.h"
 #include "operators/fallback.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <ATen/native/Resize.h>
@@ -10,7 +10,6 @@
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/relu.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -31,48 +30,30 @@ void check(const Tensor& argument, ScalarType result, const Tensor& out) {
   check(argument, result);
 }
 
-Tensor mm(const Tensor& self, const Tensor& other, ScalarType dtype) {
+template <class Operator>
+Tensor product_of_type(const Tensor& self, const Tensor& other, ScalarType dtype) {
   check(self, dtype);
-  return at::mm(self.to(dtype), other.to(dtype));
+  return Operator::call(self.to(dtype), other.to(dtype));
 }
 
-Tensor& mm_out(const Tensor& self, const Tensor& other, ScalarType dtype, Tensor& out) {
+template <class Operator>
+Tensor& product_of_type_into(const Tensor& self, const Tensor& other, ScalarType dtype, Tensor& out) {
   check(self, dtype, out);
-  return at::mm_out(out, self.to(dtype), other.to(dtype));
+  return Operator::call(self.to(dtype), other.to(dtype), out);
 }
 
-Tensor bmm(const Tensor& self, const Tensor& other, ScalarType dtype) {
-  check(self, dtype);
-  return at::bmm(self.to(dtype), other.to(dtype));
-}
-
-Tensor& bmm_out(const Tensor& self, const Tensor& other, ScalarType dtype, Tensor& out) {
-  check(self, dtype, out);
-  return at::bmm_out(out, self.to(dtype), other.to(dtype));
-}
-
-Tensor addmm(const Tensor& self, const Tensor& first, const Tensor& second, ScalarType dtype, const Scalar& beta,
-             const Scalar& alpha) {
+template <class Operator>
+Tensor sum_of_type(const Tensor& self, const Tensor& first, const Tensor& second, ScalarType dtype, const Scalar& beta,
+                   const Scalar& alpha) {
   check(first, dtype);
-  return at::addmm(self.to(dtype), first.to(dtype), second.to(dtype), beta, alpha);
+  return Operator::call(self.to(dtype), first.to(dtype), second.to(dtype), beta, alpha);
 }
 
-Tensor& addmm_out(const Tensor& self, const Tensor& first, const Tensor& second, ScalarType dtype, const Scalar& beta,
-                  const Scalar& alpha, Tensor& out) {
+template <class Operator>
+Tensor& sum_of_type_into(const Tensor& self, const Tensor& first, const Tensor& second, ScalarType dtype,
+                         const Scalar& beta, const Scalar& alpha, Tensor& out) {
   check(first, dtype, out);
-  return at::addmm_out(out, self.to(dtype), first.to(dtype), second.to(dtype), beta, alpha);
-}
-
-Tensor baddbmm(const Tensor& self, const Tensor& first, const Tensor& second, ScalarType dtype, const Scalar& beta,
-               const Scalar& alpha) {
-  check(first, dtype);
-  return at::baddbmm(self.to(dtype), first.to(dtype), second.to(dtype), beta, alpha);
-}
-
-Tensor& baddbmm_out(const Tensor& self, const Tensor& first, const Tensor& second, ScalarType dtype, const Scalar& beta,
-                    const Scalar& alpha, Tensor& out) {
-  check(first, dtype, out);
-  return at::baddbmm_out(out, self.to(dtype), first.to(dtype), second.to(dtype), beta, alpha);
+  return Operator::call(self.to(dtype), first.to(dtype), second.to(dtype), beta, alpha, out);
 }
 
 // CUDA's takes the approximation by tanh.
@@ -119,19 +100,17 @@ void scaled_product_into(const c10::OperatorHandle& op, c10::DispatchKeySet, tor
 
 }  // namespace
 
-void install_products() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library.impl("_scaled_mm", torch::CppFunction::makeFromBoxedFunction<&scaled_product>());
-  library.impl("_scaled_mm.out", torch::CppFunction::makeFromBoxedFunction<&scaled_product_into>());
-  library.impl("mm.dtype", &mm);
-  library.impl("mm.dtype_out", &mm_out);
-  library.impl("bmm.dtype", &bmm);
-  library.impl("bmm.dtype_out", &bmm_out);
-  library.impl("addmm.dtype", &addmm);
-  library.impl("addmm.dtype_out", &addmm_out);
-  library.impl("baddbmm.dtype", &baddbmm);
-  library.impl("baddbmm.dtype_out", &baddbmm_out);
+KERNELS_OF_CUDA(products, library) {
+  boxed<&scaled_product>(library, {"_scaled_mm"});
+  boxed<&scaled_product_into>(library, {"_scaled_mm.out"});
+  library.impl("mm.dtype", &product_of_type<at::_ops::mm>);
+  library.impl("mm.dtype_out", &product_of_type_into<at::_ops::mm_out>);
+  library.impl("bmm.dtype", &product_of_type<at::_ops::bmm>);
+  library.impl("bmm.dtype_out", &product_of_type_into<at::_ops::bmm_out>);
+  library.impl("addmm.dtype", &sum_of_type<at::_ops::addmm>);
+  library.impl("addmm.dtype_out", &sum_of_type_into<at::_ops::addmm_out>);
+  library.impl("baddbmm.dtype", &sum_of_type<at::_ops::baddbmm>);
+  library.impl("baddbmm.dtype_out", &sum_of_type_into<at::_ops::baddbmm_out>);
   library.impl("_addmm_activation", &addmm_activation);
   library.impl("_addmm_activation.out", &addmm_activation_out);
 }

@@ -2,11 +2,11 @@
 #include "device/device.h"
 #include "memory/host_view.h"
 #include "operators/call.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/quantized/QTensorImpl.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -118,20 +118,18 @@ void compute(const c10::OperatorHandle& op, Stack* stack) {
     *value = viewed.result(*value);
 }
 
-void make(const c10::OperatorHandle& op, Stack* stack) {
+void make_quantized(const c10::OperatorHandle& op, Stack* stack) {
   op.redispatchBoxed(c10::DispatchKeySet(DispatchKey::QuantizedCPU), stack);
 }
 
 }  // namespace
 
-void install_quantized() {
-  if (settings().type != c10::DeviceType::CUDA) return;  // other vendors refuse them
-  static torch::Library quantized(torch::Library::IMPL, "aten", DispatchKey::QuantizedCUDA, __FILE__, __LINE__);
-  for (const char* name : kStructure) quantized.impl(name, torch::CppFunction::makeFromBoxedFunction<&make>());
-  for (const char* name : kComputed) quantized.impl(name, torch::CppFunction::makeFromBoxedFunction<&compute>());
+KERNELS_OF_CUDA(quantized, library) {  // other vendors refuse them
+  torch::Library& quantized = library_for(DispatchKey::QuantizedCUDA);
+  boxed<&make_quantized>(quantized, kStructure);
+  boxed<&compute>(quantized, kComputed);
   quantized.impl("copy_", &copy_);
-  static torch::Library dense(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  for (const char* name : kMakeQuantized) dense.impl(name, torch::CppFunction::makeFromBoxedFunction<&compute>());
+  boxed<&compute>(library, kMakeQuantized);
 }
 
 }  // namespace software

@@ -1,5 +1,6 @@
 // Recurrent networks: cuDNN's rule for their gradients, and the CPU's fused layer.
 #include "operators/call.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <ATen/Context.h>
@@ -12,7 +13,6 @@
 #include <ATen/FuncTorchTLS.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/functions/utils.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -185,7 +185,7 @@ void install(torch::Library& library) {
 
 void install_recurrent_networks() {
   for (auto key : {backend_key(), autograd_key()})
-    install(*new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__));
+    install(library_for(key));
 }
 
 }  // namespace software

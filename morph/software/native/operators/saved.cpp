@@ -1,5 +1,6 @@
 // What CUDA's kernels return for the backward pass and the CPU's leave out or round: by what layers were normalized, and
 // to which bag of EmbeddingBag each index belongs.
+#include "operators/kernels.h"
 #include "operators/parameters.h"
 #include "operators/unboxed.h"
 
@@ -17,7 +18,6 @@
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/native_layer_norm_backward.h>
 #include <ATen/ops/searchsorted.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -123,19 +123,15 @@ Bags embedding_bag_forward(const Tensor& weight, const Tensor& indices, const Te
 
 }  // namespace
 
-void install_saved() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library.impl("native_group_norm", &OnHost<"aten::native_group_norm", &normalized_groups>::call);
-  library.impl("native_layer_norm", &OnHost<"aten::native_layer_norm", &normalized_layers>::call);
-  library.impl("native_layer_norm_backward",
-               &OnHost<"aten::native_layer_norm_backward", &normalized_layers_backward>::call);
-  library.impl("log_sigmoid_forward", &OnHost<"aten::log_sigmoid_forward", &log_sigmoid>::call);
-  library.impl("silu_backward", &OnHost<"aten::silu_backward", &silu_backward>::call);
-  library.impl("log_sigmoid_backward", &OnHost<"aten::log_sigmoid_backward", &log_sigmoid_backward>::call);
-  library.impl("_embedding_bag", &OnHost<"aten::_embedding_bag", &embedding_bag>::call);
-  library.impl("_embedding_bag_forward_only",
-               &OnHost<"aten::_embedding_bag_forward_only", &embedding_bag_forward>::call);
+KERNELS_OF_CUDA(saved, library) {
+  on_host<"aten::native_group_norm", &normalized_groups>(library);
+  on_host<"aten::native_layer_norm", &normalized_layers>(library);
+  on_host<"aten::native_layer_norm_backward", &normalized_layers_backward>(library);
+  on_host<"aten::log_sigmoid_forward", &log_sigmoid>(library);
+  on_host<"aten::silu_backward", &silu_backward>(library);
+  on_host<"aten::log_sigmoid_backward", &log_sigmoid_backward>(library);
+  on_host<"aten::_embedding_bag", &embedding_bag>(library);
+  on_host<"aten::_embedding_bag_forward_only", &embedding_bag_forward>(library);
 }
 
 }  // namespace software

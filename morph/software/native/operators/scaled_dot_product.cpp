@@ -1,12 +1,11 @@
 // The fused kernels of attention for (batch, heads, rows, width), between which torch chooses.
-#include "device/device.h"
 #include "operators/fused_attention.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <ATen/Context.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -181,9 +180,7 @@ std::tuple<Tensor, Tensor, Tensor> cudnn_backward(const Tensor& gradient, const 
 
 }  // namespace
 
-void install_scaled_dot_product() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+KERNELS_OF_CUDA(scaled_dot_product, library) {
   library.impl("_scaled_dot_product_flash_attention", &flash);
   library.impl("_scaled_dot_product_flash_attention_backward", &flash_backward);
   library.impl("_scaled_dot_product_efficient_attention", &efficient);

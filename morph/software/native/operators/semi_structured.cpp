@@ -1,5 +1,6 @@
 // Products with semi-structured matrices, as CUTLASS computes them for CUDA's capability 8.x: summed, scaled and
 // activated in float32, or int32 for bytes, and rounded once. CUTLASS rounds float32 to TF32 before; not so here.
+#include "operators/kernels.h"
 #include "operators/semi_structured.h"
 
 #include "operators/operators.h"
@@ -9,7 +10,6 @@
 #include <ATen/ops/mm.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/silu.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -158,15 +158,12 @@ std::tuple<Tensor, Tensor> to_semi_structured(const Tensor& dense) {
 
 }  // namespace
 
-void install_semi_structured() {
-  if (settings().type != c10::DeviceType::CUDA || settings().title == "HIP") return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library.impl("_sparse_semi_structured_mm", &OnHost<"aten::_sparse_semi_structured_mm", &semi_structured_mm>::call);
-  library.impl("_sparse_semi_structured_addmm",
-               &OnHost<"aten::_sparse_semi_structured_addmm", &semi_structured_addmm_>::call);
-  library.impl("_sparse_semi_structured_linear",
-               &OnHost<"aten::_sparse_semi_structured_linear", &semi_structured_linear>::call);
-  library.impl("_to_sparse_semi_structured", &OnHost<"aten::_to_sparse_semi_structured", &to_semi_structured>::call);
+KERNELS_OF_CUDA(semi_structured, library) {
+  if (settings().title == "HIP") return;
+  on_host<"aten::_sparse_semi_structured_mm", &semi_structured_mm>(library);
+  on_host<"aten::_sparse_semi_structured_addmm", &semi_structured_addmm_>(library);
+  on_host<"aten::_sparse_semi_structured_linear", &semi_structured_linear>(library);
+  on_host<"aten::_to_sparse_semi_structured", &to_semi_structured>(library);
 }
 
 }  // namespace software

@@ -1,6 +1,7 @@
 // Tiles of four by four of which two values in each row and each column are kept, so that the matrix and its transpose
 // are semi-structured. For training: which values are kept is chosen anew in each step.
 #include "memory/host_view.h"
+#include "operators/kernels.h"
 #include "operators/semi_structured.h"
 
 #include "operators/parameters.h"
@@ -9,7 +10,6 @@
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/masked_fill.h>
-#include <torch/library.h>
 
 #include <limits>
 
@@ -194,15 +194,11 @@ Tensor semi_structured_apply_dense(const Tensor& input, const Tensor& masks) {
 
 }  // namespace
 
-void install_semi_structured_tiles() {
-  if (settings().type != c10::DeviceType::CUDA || settings().title == "HIP") return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  library.impl("_sparse_semi_structured_tile",
-               &OnHost<"aten::_sparse_semi_structured_tile", &semi_structured_tile>::call);
-  library.impl("_sparse_semi_structured_apply",
-               &OnHost<"aten::_sparse_semi_structured_apply", &semi_structured_apply>::call);
-  library.impl("_sparse_semi_structured_apply_dense",
-               &OnHost<"aten::_sparse_semi_structured_apply_dense", &semi_structured_apply_dense>::call);
+KERNELS_OF_CUDA(semi_structured_tiles, library) {
+  if (settings().title == "HIP") return;
+  on_host<"aten::_sparse_semi_structured_tile", &semi_structured_tile>(library);
+  on_host<"aten::_sparse_semi_structured_apply", &semi_structured_apply>(library);
+  on_host<"aten::_sparse_semi_structured_apply_dense", &semi_structured_apply_dense>(library);
 }
 
 }  // namespace software

@@ -1,11 +1,10 @@
 // Softmax of half precision with a result in single precision, which torch has for CUDA only.
-#include "device/device.h"
 #include "operators/fallback.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 #include "operators/unboxed.h"
 
 #include <ATen/Operators.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -20,8 +19,7 @@ Tensor in_single(const Tensor& self) {
 
 template <class Operator>
 Tensor widening(const Tensor& self, int64_t dim, bool to_single) {
-  static Unboxed<typename Operator::schema> plain(Operator::name, &Operator::redispatch);
-  return to_single ? plain(in_single(self), dim, false) : plain(self, dim, false);
+  return to_single ? plain<Operator>(in_single(self), dim, false) : plain<Operator>(self, dim, false);
 }
 
 // (Tensor self, int dim, bool half_to_float, *, Tensor(a!) out)
@@ -36,23 +34,19 @@ void widening_into(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stac
 
 template <class Operator>
 Tensor narrowing(const Tensor& gradient, const Tensor& output, int64_t dim, at::ScalarType to) {
-  static Unboxed<typename Operator::schema> plain(Operator::name, &Operator::redispatch);
   auto from = gradient.scalar_type();
-  if (from == to) return plain(gradient, output, dim, to);
+  if (from == to) return plain<Operator>(gradient, output, dim, to);
   TORCH_CHECK(from == at::kFloat && to == at::kHalf,
               "expected input and grad types to match, or input to be at::Half and grad to be at::Float");
-  return plain(gradient, output, dim, from).to(to);
+  return plain<Operator>(gradient, output, dim, from).to(to);
 }
 
 }  // namespace
 
-void install_softmax() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+KERNELS_OF_CUDA(softmax, library) {
   library.impl("_softmax", &widening<at::_ops::_softmax>);
   library.impl("_log_softmax", &widening<at::_ops::_log_softmax>);
-  for (const char* name : {"_softmax.out", "_log_softmax.out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&widening_into>());
+  boxed<&widening_into>(library, {"_softmax.out", "_log_softmax.out"});
   library.impl("_softmax_backward_data", &narrowing<at::_ops::_softmax_backward_data>);
   library.impl("_log_softmax_backward_data", &narrowing<at::_ops::_log_softmax_backward_data>);
 }

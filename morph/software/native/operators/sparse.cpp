@@ -1,8 +1,8 @@
 // Sparse tensors of the device: torch's own structure, the CPU's operators.
 #include "operators/sparse.h"
 
-#include "device/device.h"
 #include "operators/fallback.h"
+#include "operators/kernels.h"
 #include "memory/host_view.h"
 
 #include <ATen/SparseCsrTensorUtils.h>
@@ -31,7 +31,6 @@
 #include <ATen/ops/sparse_resize_and_clear_native.h>
 #include <ATen/ops/sparse_resize_native.h>
 #include <ATen/ops/values_native.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -116,38 +115,38 @@ void write_back_sparse(const Tensor& mine, const Tensor& host) {
 }
 
 void install_sparse() {
-  static auto* coo = new torch::Library(torch::Library::IMPL, "aten", sparse_key(false), __FILE__, __LINE__);
-  coo->impl("_sparse_coo_tensor_with_dims", &Guarded<&at::native::new_with_dims_sparse>::call);
-  coo->impl("_sparse_coo_tensor_with_dims_and_tensors", &Guarded<&at::native::new_with_dims_and_tensor_sparse_symint>::call);
-  coo->impl("_indices", &at::native::_indices_sparse);
-  coo->impl("_values", &at::native::_values_sparse);
-  coo->impl("indices", &at::native::indices_sparse);
-  coo->impl("values", &at::native::values_sparse);
-  coo->impl("_nnz", &at::native::_nnz_sparse);
-  coo->impl("sparse_dim", &at::native::sparse_dim_sparse);
-  coo->impl("dense_dim", &at::native::dense_dim_sparse);
-  coo->impl("is_coalesced", &at::native::is_coalesced_sparse);
-  coo->impl("_coalesced_", &at::native::_coalesced_sparse_);
-  coo->impl("empty.memory_format", &Guarded<&at::native::empty_sparse>::call);
-  coo->impl("clone", &Guarded<&at::native::clone_sparse>::call);
-  coo->impl("copy_", &Guarded<&at::native::copy_sparse_wrapper_>::call);
-  coo->impl("copy_sparse_to_sparse_", &Guarded<&at::native::copy_sparse_>::call);
-  coo->impl("sparse_resize_", &Guarded<&at::native::sparse_resize_>::call);
-  coo->impl("sparse_resize_and_clear_", &Guarded<&at::native::sparse_resize_and_clear_>::call);
-  static auto* compressed = new torch::Library(torch::Library::IMPL, "aten", sparse_key(true), __FILE__, __LINE__);
-  compressed->impl("crow_indices", &at::native::crow_indices_sparse_csr);
-  compressed->impl("col_indices", &at::native::col_indices_sparse_csr);
-  compressed->impl("ccol_indices", &at::native::ccol_indices_sparse_csr);
-  compressed->impl("row_indices", &at::native::row_indices_sparse_csr);
-  compressed->impl("values", &at::native::values_sparse_csr);
-  compressed->impl("_nnz", &at::native::_nnz_sparse_csr);
-  compressed->impl("sparse_dim", &at::native::sparse_dim_sparse_csr);
-  compressed->impl("dense_dim", &at::native::dense_dim_sparse_csr);
-  compressed->impl("empty.memory_format", &Guarded<&at::native::empty_sparse_compressed>::call);
-  compressed->impl("clone", &Guarded<&at::native::clone_sparse_compressed>::call);
-  compressed->impl("copy_", &Guarded<&at::native::copy_sparse_compressed_>::call);
-  for (const char* name : {"_sparse_mm_reduce_impl", "_sparse_mm_reduce_impl_backward"})
-    compressed->impl(name, torch::CppFunction::makeFromBoxedFunction<&refuse_on_the_device>());
+  torch::Library& coo = library_for(sparse_key(false));
+  coo.impl("_sparse_coo_tensor_with_dims", &Guarded<&at::native::new_with_dims_sparse>::call);
+  coo.impl("_sparse_coo_tensor_with_dims_and_tensors",
+           &Guarded<&at::native::new_with_dims_and_tensor_sparse_symint>::call);
+  coo.impl("_indices", &at::native::_indices_sparse);
+  coo.impl("_values", &at::native::_values_sparse);
+  coo.impl("indices", &at::native::indices_sparse);
+  coo.impl("values", &at::native::values_sparse);
+  coo.impl("_nnz", &at::native::_nnz_sparse);
+  coo.impl("sparse_dim", &at::native::sparse_dim_sparse);
+  coo.impl("dense_dim", &at::native::dense_dim_sparse);
+  coo.impl("is_coalesced", &at::native::is_coalesced_sparse);
+  coo.impl("_coalesced_", &at::native::_coalesced_sparse_);
+  coo.impl("empty.memory_format", &Guarded<&at::native::empty_sparse>::call);
+  coo.impl("clone", &Guarded<&at::native::clone_sparse>::call);
+  coo.impl("copy_", &Guarded<&at::native::copy_sparse_wrapper_>::call);
+  coo.impl("copy_sparse_to_sparse_", &Guarded<&at::native::copy_sparse_>::call);
+  coo.impl("sparse_resize_", &Guarded<&at::native::sparse_resize_>::call);
+  coo.impl("sparse_resize_and_clear_", &Guarded<&at::native::sparse_resize_and_clear_>::call);
+  torch::Library& compressed = library_for(sparse_key(true));
+  compressed.impl("crow_indices", &at::native::crow_indices_sparse_csr);
+  compressed.impl("col_indices", &at::native::col_indices_sparse_csr);
+  compressed.impl("ccol_indices", &at::native::ccol_indices_sparse_csr);
+  compressed.impl("row_indices", &at::native::row_indices_sparse_csr);
+  compressed.impl("values", &at::native::values_sparse_csr);
+  compressed.impl("_nnz", &at::native::_nnz_sparse_csr);
+  compressed.impl("sparse_dim", &at::native::sparse_dim_sparse_csr);
+  compressed.impl("dense_dim", &at::native::dense_dim_sparse_csr);
+  compressed.impl("empty.memory_format", &Guarded<&at::native::empty_sparse_compressed>::call);
+  compressed.impl("clone", &Guarded<&at::native::clone_sparse_compressed>::call);
+  compressed.impl("copy_", &Guarded<&at::native::copy_sparse_compressed_>::call);
+  boxed<&refuse_on_the_device>(compressed, {"_sparse_mm_reduce_impl", "_sparse_mm_reduce_impl_backward"});
   if (settings().type == c10::DeviceType::CUDA) install_compressed_products();
   install_sparse_kernels();
 }

@@ -1,14 +1,13 @@
 // Kernels of sparse tensors: those that torch shares between its devices, and those that CUDA has of its own.
 #include "operators/sparse.h"
 
-#include "device/device.h"
 #include "operators/fallback.h"
+#include "operators/kernels.h"
 
 #include <ATen/SparseTensorImpl.h>
 #include <ATen/native/DispatchStub.h>
 #include <ATen/native/SparseTensorUtils.h>
 #include <ATen/ATen.h>
-#include <torch/library.h>
 
 #include <numeric>
 #include <set>
@@ -53,7 +52,7 @@ void prefer_kernels() {
   auto& dispatcher = c10::Dispatcher::singleton();
   const auto hosts = compressed ? c10::DispatchKey::SparseCsrCPU : c10::DispatchKey::SparseCPU;
   const auto& own = compressed ? HOSTS_COMPRESSED : HOSTS_COO;
-  static auto* library = new torch::Library(torch::Library::IMPL, "aten", sparse_key(compressed), __FILE__, __LINE__);
+  torch::Library& library = library_for(sparse_key(compressed));
   for (const c10::OperatorName& name : dispatcher.getRegistrationsForDispatchKey(hosts)) {
     auto op = dispatcher.findSchema(name);
     bool left = op && !op->hasKernelForDispatchKey(sparse_key(compressed)) && name.getNamespace() == "aten";
@@ -61,7 +60,7 @@ void prefer_kernels() {
     if (!left || of_host_only) continue;
     auto kernel = own.count(c10::toString(name)) ? torch::CppFunction::makeFromBoxedFunction<&fallback>()
                                                  : torch::CppFunction::makeFromBoxedFunction<&shared<compressed>>();
-    library->impl(c10::toString(name).c_str(), std::move(kernel));
+    library.impl(c10::toString(name).c_str(), std::move(kernel));
   }
 }
 
@@ -104,7 +103,7 @@ Tensor& joined(const Tensor& self, const Tensor& other, const at::Scalar& alpha,
   return out._coalesced_(true);
 }
 
-void add(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+void add_sparse(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const c10::IValue* values = stack->data() + (stack->size() - op.schema().arguments().size());
   const Tensor &self = values[0].toTensor(), &other = values[1].toTensor();
   refuse_of_host(self, "self", self.is_sparse());
@@ -130,9 +129,9 @@ void multiply(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::ji
 }
 
 void install_cudas() {
-  static torch::Library library(torch::Library::IMPL, "aten", sparse_key(false), __FILE__, __LINE__);
-  library.impl("add.out", torch::CppFunction::makeFromBoxedFunction<&add>());
-  library.impl("mul.out", torch::CppFunction::makeFromBoxedFunction<&multiply>());
+  torch::Library& library = library_for(sparse_key(false));
+  boxed<&add_sparse>(library, {"add.out"});
+  boxed<&multiply>(library, {"mul.out"});
 }
 
 }  // namespace

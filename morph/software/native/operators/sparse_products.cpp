@@ -1,12 +1,11 @@
 // Products and solutions with compressed sparse tensors that CUDA's libraries compute and the CPU's do not.
-#include "device/device.h"
 #include "operators/dtypes.h"
 #include "operators/fallback.h"
+#include "operators/kernels.h"
 #include "operators/sparse.h"
 
 #include <ATen/ATen.h>
 #include <ATen/native/Resize.h>
-#include <torch/library.h>
 
 #include <limits>
 
@@ -121,12 +120,10 @@ Tensor solve(const Tensor&, const Tensor&, bool) {
 }  // namespace
 
 void install_compressed_products() {
-  static torch::Library coordinates(torch::Library::IMPL, "aten", sparse_key(false), __FILE__, __LINE__);
-  for (const char* name : {"addmm", "addmm_", "addmm.out"})
-    coordinates.impl(name, torch::CppFunction::makeFromBoxedFunction<&coordinate_product>());
-  static torch::Library library(torch::Library::IMPL, "aten", sparse_key(true), __FILE__, __LINE__);
-  for (const char* name : {"addmm.out", "addmv.out"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&compressed_product>());
+  torch::Library& coordinates = library_for(sparse_key(false));
+  boxed<&coordinate_product>(coordinates, {"addmm", "addmm_", "addmm.out"});
+  torch::Library& library = library_for(sparse_key(true));
+  boxed<&compressed_product>(library, {"addmm.out", "addmv.out"});
   library.impl("baddbmm.out", &batches_added);
   library.impl("bmm.out", &batched);
   library.impl("triangular_solve.X", &triangular_solve);

@@ -1,7 +1,7 @@
 // Fourier transforms: what cuFFT refuses of halves, and the layout of its results, which have the transformed dimensions
 // innermost where the CPU's are contiguous (torch's aten/src/ATen/native/cuda/SpectralOps.cpp).
-#include "device/device.h"
 #include "operators/fallback.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <ATen/WrapDimUtils.h>
@@ -13,7 +13,6 @@
 #include <ATen/ops/mul.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <c10/util/irange.h>
-#include <torch/library.h>
 
 #include <numeric>
 
@@ -143,11 +142,8 @@ Tensor& half_into(const Tensor& self, IntArrayRef dims, int64_t normalization, i
 
 }  // namespace
 
-void install_transforms() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
-  for (const char* name : {"_fft_r2c", "_fft_c2c", "_fft_c2r"})
-    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&transform>());
+KERNELS_OF_CUDA(transforms, library) {
+  boxed<&transform>(library, {"_fft_r2c", "_fft_c2c", "_fft_c2r"});
   library.impl("_fft_c2c.out", &complex_into);
   library.impl("_fft_r2c.out", &real_into);
   library.impl("_fft_c2r.out", &half_into);

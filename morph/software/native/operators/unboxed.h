@@ -10,6 +10,7 @@
 #include <ATen/core/List.h>
 #include <ATen/core/boxing/KernelFunction.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/library.h>
 
 namespace software {
 
@@ -117,6 +118,11 @@ auto computed_on_host(Call& call, Function function, Arguments&... arguments) {
 template <size_t size>
 struct Name {
   constexpr Name(const char (&given)[size]) { std::copy_n(given, size, text); }
+  constexpr Name without_overload() const {
+    Name other = *this;
+    std::fill(std::find(other.text, other.text + size, '.'), other.text + size, '\0');
+    return other;
+  }
   char text[size];
 };
 
@@ -132,6 +138,11 @@ struct OnHost<name, function> {
     return computed_on_host(call, function, arguments...);
   }
 };
+
+template <Name name, auto function>
+void on_host(torch::Library& library) {
+  library.impl(name.text, &OnHost<name.without_overload(), function>::call);
+}
 
 template <class Result, class... Arguments>
 class Unboxed<Result(Arguments...)> final : public c10::OperatorKernel {
@@ -177,6 +188,13 @@ class Unboxed<Result(Arguments...)> final : public c10::OperatorKernel {
   Redispatch redispatch_;
   const Traits& traits_;
 };
+
+// What the device computes for an operator that has no kernel here, or in cases that its kernel leaves.
+template <class Operator, class... Arguments>
+decltype(auto) plain(Arguments&&... arguments) {
+  static Unboxed<typename Operator::schema> kernel(Operator::name, &Operator::redispatch);
+  return kernel(std::forward<Arguments>(arguments)...);
+}
 
 // Of tensors on several devices the lists' operators are made one by one, as on CUDA.
 template <class Result, class... Arguments>

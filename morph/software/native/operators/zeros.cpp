@@ -1,10 +1,9 @@
 // Tensors that are zero without having memory, which automatic differentiation makes.
-#include "device/device.h"
+#include "operators/kernels.h"
 #include "operators/operators.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/native/TensorFactories.h>
-#include <torch/library.h>
 
 namespace software {
 namespace {
@@ -22,9 +21,7 @@ at::Tensor without_memory(at::IntArrayRef size, optional<at::ScalarType> dtype, 
 
 }  // namespace
 
-void install_zeros() {
-  if (settings().type != c10::DeviceType::CUDA) return;
-  static torch::Library library(torch::Library::IMPL, "aten", backend_key(), __FILE__, __LINE__);
+KERNELS_OF_CUDA(zeros, library) {
   library.impl("_efficientzerotensor", &without_memory);
 }
 
