@@ -37,7 +37,8 @@ void take_out() {
   for (; !engaged.empty(); engaged.pop_back()) engaged.back().disengage();
 }
 
-void put_in(c10::DeviceType type) {
+void put_in(const std::string& name) {
+  c10::DeviceType type = c10::Device(name).type();
   TORCH_CHECK(type != c10::DeviceType::CUDA, "CUDA cannot stand for itself");
   if (!engaged.empty() && type == target()) return;
   take_out();
@@ -65,11 +66,20 @@ PyObject* guarded(Function function) {
   return nullptr;
 }
 
-PyObject* engage(PyObject*, PyObject* name) {
-  const char* type = PyUnicode_AsUTF8(name);
-  if (type == nullptr) return nullptr;
+template <void (*change)()>
+PyObject* plain(PyObject*, PyObject*) {
+  return guarded([] {
+    change();
+    Py_RETURN_NONE;
+  });
+}
+
+template <void (*change)(const std::string&)>
+PyObject* of_text(PyObject*, PyObject* text) {
+  const char* given = PyUnicode_AsUTF8(text);
+  if (given == nullptr) return nullptr;
   return guarded([&] {
-    put_in(c10::Device(type).type());
+    change(given);
     Py_RETURN_NONE;
   });
 }
@@ -104,44 +114,9 @@ PyObject* work_around(PyObject*, PyObject* arguments) {
   });
 }
 
-PyObject* fall_back(PyObject*, PyObject*) {
-  return guarded([] {
-    compute_rest_on_host();
-    Py_RETURN_NONE;
-  });
-}
-
-PyObject* order(PyObject*, PyObject* saying) {
-  const char* line = PyUnicode_AsUTF8(saying);
-  if (line == nullptr) return nullptr;
-  return guarded([&] {
-    order_copies(line);
-    Py_RETURN_NONE;
-  });
-}
-
-PyObject* count(PyObject*, PyObject*) {
-  return guarded([] {
-    count_waits();
-    Py_RETURN_NONE;
-  });
-}
-
 PyObject* waited(PyObject*, PyObject*) {
   auto [count, thread] = waits();
   return Py_BuildValue("Kk", static_cast<unsigned long long>(count), thread);
-}
-
-PyObject* number(PyObject*, PyObject*) {
-  number_by_local_rank();
-  Py_RETURN_NONE;
-}
-
-PyObject* disengage(PyObject*, PyObject*) {
-  return guarded([] {
-    take_out();
-    Py_RETURN_NONE;
-  });
 }
 
 PyObject* as_dict(const std::map<std::string, uint64_t>& numbers) {
@@ -159,18 +134,21 @@ PyObject* caught(PyObject*, PyObject*) {
 }
 
 PyMethodDef functions[] = {
-    {"engage", engage, METH_O, "Makes CUDA another name of a device type."},
+    {"engage", of_text<put_in>, METH_O, "Makes CUDA another name of a device type."},
     {"answer_by_caller", ask, METH_O, "Has a device answer by who asks, as a function of the frame says."},
     {"expect_devices", expect, METH_O, "Says how many devices there are until one is used; -1 asks the vendor."},
     {"leave_out_formats", work_around<leave_out_formats>, METH_VARARGS,
      "Has operators compute without the memory formats that they refuse."},
     {"reduce_on_host", work_around<reduce_on_host>, METH_VARARGS, "Has collectives reduce dtypes on the host."},
-    {"compute_rest_on_host", fall_back, METH_NOARGS, "Has the host compute what the device has no kernel for."},
-    {"order_copies", order, METH_O, "Has copies end before they return where the host's memory is not pinned."},
-    {"count_waits", count, METH_NOARGS, "Counts how often the host waits for a number of the device's."},
+    {"compute_rest_on_host", plain<compute_rest_on_host>, METH_NOARGS,
+     "Has the host compute what the device has no kernel for."},
+    {"order_copies", of_text<order_copies>, METH_O,
+     "Has copies end before they return where the host's memory is not pinned."},
+    {"count_waits", plain<count_waits>, METH_NOARGS, "Counts how often the host waits for a number of the device's."},
     {"waits", waited, METH_NOARGS, "That count, and the thread that waits now, or 0."},
-    {"number_by_local_rank", number, METH_NOARGS, "Has CUDA number the one device of a process by its local rank."},
-    {"disengage", disengage, METH_NOARGS, "Puts everything back."},
+    {"number_by_local_rank", plain<number_by_local_rank>, METH_NOARGS,
+     "Has CUDA number the one device of a process by its local rank."},
+    {"disengage", plain<take_out>, METH_NOARGS, "Puts everything back."},
     {"caught", caught, METH_NOARGS, "The calls that came through, by operator name."},
     {nullptr, nullptr, 0, nullptr},
 };
