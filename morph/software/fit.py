@@ -17,12 +17,15 @@ from morph.software.machine import started
 PHASES = "forward and other", "backward", "optimizer step"  # as the native device numbers them
 MOST_LINES = 5  # of a report
 
+_refused: dict[str, Any] = {"count": 0}  # how often memory was refused, and where the last time
+
 
 def watch() -> None:
     """Watch the memory from now on, and tell at the end of this process."""
     native = started().native
     origins.pass_over_others()
     native.watch_peaks()
+    native.observe_refused_memory(_note_refusal)
     # a compiled step breaks its graph there
     optimizer.register_optimizer_step_pre_hook(_disable_dynamo(lambda *_: native.begin_step()))
     optimizer.register_optimizer_step_post_hook(_disable_dynamo(lambda *_: native.end_step()))
@@ -36,7 +39,8 @@ def _tell(process: int) -> None:
 
 def record() -> dict[str, Any]:
     """Return what the devices' memory has reached in this process, in bytes."""
-    refused, error, card = _refused(), getattr(sys, "last_value", None), started().card
+    refused = _refused if _refused["count"] else None
+    error, card = getattr(sys, "last_value", None), started().card
     devices = [_device(index, peak, refused) for index, peak in enumerate(started().native.peaks())]
     return {
         "process": os.getpid(),
@@ -56,13 +60,10 @@ def _is_of_memory(error: BaseException | None) -> bool:
     return False
 
 
-def _refused() -> dict[str, Any] | None:
-    last: dict[str, Any] = started().native.refusals()
-    if not last["count"]:
-        return None
-    last["device"], last["phase"] = f"cuda:{last['device']}", PHASES[last["phase"]]
-    last["step"] = last.pop("steps") + 1
-    return last
+def _note_refusal(index: int, wanted: int, total: int, free: int) -> None:
+    phase, steps, line = started().native.refused_at()
+    _refused.update(count=_refused["count"] + 1, device=f"cuda:{index}", bytes=wanted)
+    _refused.update(phase=PHASES[phase], line=line, step=steps + 1)
 
 
 def _device(index: int, peak: dict[str, Any], refused: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -73,7 +73,6 @@ void* take(DeviceIndex index, size_t bytes) {
   } catch (const c10::OutOfMemoryError&) {
     tell_of_refused_memory(index, bytes);
     report_refused(index, bytes);
-    if (are_peaks_watched()) note_refusal(index, bytes);
     throw;
   }
 }

@@ -14,9 +14,6 @@ std::atomic<size_t> steps_over{0};
 thread_local bool is_in_step = false;
 thread_local int step_task = -1;  // the backward pass that the step is made in, by a hook
 thread_local Line taking_line;
-std::mutex refusals_mutex;
-size_t refused = 0;
-Refusal last_refusal;
 
 }  // namespace
 
@@ -42,16 +39,10 @@ void end_step() {
 
 void note_taking_line() { taking_line = current_line(); }
 
-void note_refusal(c10::DeviceIndex index, size_t bytes) {
-  std::lock_guard<std::mutex> lock(refusals_mutex);
-  refused++;
-  last_refusal = {index, bytes, current_phase(), steps_over, taking_line};
+std::tuple<Phase, size_t, Line> refused_at() {
+  Phase phase = current_phase();
   is_in_step = false;  // the error ends it
-}
-
-std::pair<size_t, Refusal> refusals() {
-  std::lock_guard<std::mutex> lock(refusals_mutex);
-  return {refused, last_refusal};
+  return {phase, steps_over, taking_line};
 }
 
 void Peaks::count(const void* block, int64_t bytes) {

@@ -54,15 +54,8 @@ class Peaks {
   std::unordered_map<const void*, Line> lines_;  // of the blocks in use
 };
 
-struct Refusal {
-  c10::DeviceIndex device = 0;
-  size_t bytes = 0;
-  Phase phase = kOther;
-  size_t steps = 0;
-  Line line;
-};
-void note_refusal(c10::DeviceIndex index, size_t bytes);
-std::pair<size_t, Refusal> refusals();  // how many, and the last
+// Where this thread was when it was refused memory: the phase, how many steps were over, the line.
+std::tuple<Phase, size_t, Line> refused_at();
 
 // memory.cpp
 std::vector<Peaks::Found> peaks();

@@ -28,12 +28,9 @@ py::list peak_rows() {
   return all;
 }
 
-py::dict refusals_row() {
-  auto [count, last] = refusals();
-  py::dict all;
-  all["count"] = count, all["device"] = int(last.device), all["bytes"] = last.bytes;
-  all["phase"] = size_t(last.phase), all["steps"] = last.steps, all["line"] = text_of(last.line);
-  return all;
+py::tuple refused_row() {
+  auto [phase, steps, line] = refused_at();
+  return py::make_tuple(size_t(phase), steps, text_of(line));
 }
 
 }  // namespace
@@ -43,7 +40,7 @@ void bind_peaks(py::module& module) {
   module.def("begin_step", &begin_step);
   module.def("end_step", &end_step);
   module.def("peaks", &peak_rows);
-  module.def("refusals", &refusals_row);
+  module.def("refused_at", &refused_row);
   module.def("usable_memory", &usable_memory);
 }
 
