@@ -1,7 +1,5 @@
 """A browser that shows pages to tests."""
 
-from __future__ import annotations
-
 import pathlib
 import shutil
 import subprocess

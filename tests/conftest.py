@@ -1,7 +1,5 @@
 """Platforms, workers and installations for the whole suite; `tests/README.md` says how tests use them."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import inspect

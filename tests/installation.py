@@ -1,7 +1,5 @@
 """A built wheel of the project, and fresh virtual environments to install it into."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import pathlib

@@ -1,7 +1,5 @@
 """Names of served packages, which only the processes under morph can import."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

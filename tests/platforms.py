@@ -1,7 +1,5 @@
 """The devices that the tests run on, each a set of environment variables and options of `python -m morph`."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import importlib

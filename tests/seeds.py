@@ -1,7 +1,5 @@
 """The seeds of random tests: a small sample, or those that `MORPH_TEST_SEEDS` chooses."""
 
-from __future__ import annotations
-
 import os
 
 CHOICE = "MORPH_TEST_SEEDS"

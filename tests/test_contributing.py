@@ -1,7 +1,5 @@
 """The instructions of CONTRIBUTING.md work word for word in a copy of the project."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import re

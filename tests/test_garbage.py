@@ -1,7 +1,5 @@
 """Blocks in which only young garbage is collected."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 

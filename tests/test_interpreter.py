@@ -1,7 +1,5 @@
 """Pythons that morph starts for itself run no code of the current folder."""
 
-from __future__ import annotations
-
 import ast
 import os
 import pathlib

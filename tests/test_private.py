@@ -1,7 +1,5 @@
 """SECURITY.md's promises about folders: who may do what with which, a test for each line."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import re

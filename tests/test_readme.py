@@ -1,7 +1,5 @@
 """The README is short, its table is made of the figures as they are, and the commands in the docs exist."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import itertools

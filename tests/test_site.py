@@ -1,7 +1,5 @@
 """The site is built without a broken link, its generated parts are filled in, and every page fits a phone."""
 
-from __future__ import annotations
-
 import html
 import json
 import pathlib

@@ -1,7 +1,5 @@
 """The workflows of GitHub: linters find nothing in them, and what they run is there."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

@@ -4,8 +4,6 @@ python -m tests.type_check                  # all of morph
 python -m tests.type_check tests/worker.py  # these files
 """
 
-from __future__ import annotations
-
 import pathlib
 import runpy
 import subprocess

@@ -3,8 +3,6 @@
 `Worker` is pytest's side. The other side is `serve`, in a process that is forked from an origin.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import pathlib

@@ -1,7 +1,5 @@
 """Trains a network with the framework `sys.argv[1]` on `sys.argv[2]`, and prints the last loss."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

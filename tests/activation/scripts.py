@@ -1,7 +1,5 @@
 """Scripts that activate morph before or after torch is imported."""
 
-from __future__ import annotations
-
 import textwrap
 
 from tests import origin

@@ -1,7 +1,5 @@
 """Activation in real processes: early, late, twice, at once."""
 
-from __future__ import annotations
-
 import textwrap
 
 import pytest

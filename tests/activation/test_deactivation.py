@@ -1,7 +1,5 @@
 """The end of an activation: by a block, by a call, half-way, and before torch is imported."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

@@ -1,7 +1,5 @@
 """A process that ends waits for threads that Python did not start."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.platforms import Platform

@@ -1,7 +1,5 @@
 """Published frameworks choose their code path for the vendor where they have one, else the one for CUDA."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

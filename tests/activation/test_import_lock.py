@@ -4,8 +4,6 @@ Python calls finders while it holds the import system's global lock. A finder th
 then waits forever for a thread that waits for that lock.
 """
 
-from __future__ import annotations
-
 import sys
 
 import pytest

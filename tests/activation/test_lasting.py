@@ -1,7 +1,5 @@
 """Many activations, and threads that activate, import and deactivate at once."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

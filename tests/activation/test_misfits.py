@@ -1,7 +1,5 @@
 """A change that does not fit the installed torch is skipped on its own and reported."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 

@@ -1,7 +1,5 @@
 """Notebook cells: calls of `torch.cuda`, comparisons, and tracebacks."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """A deactivation leaves nothing behind except what the table below lists."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Fixtures of the adapters' tests: an active backend without a device, and torch's TF32 flags."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Names of CUDA and of the vendors: whether they exist, and where a backend would provide one."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Callables with exactly the recorded parameters: a call that the vendor rejects raises TypeError."""
 
-from __future__ import annotations
-
 import enum
 from types import SimpleNamespace
 from typing import Any

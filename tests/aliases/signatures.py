@@ -1,7 +1,5 @@
 """Recorded signatures, which are strings, and whether one accepts all calls that another accepts."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import warnings

@@ -1,7 +1,5 @@
 """Adapters that several vendors share call functions with the recorded parameters."""
 
-from __future__ import annotations
-
 import functools
 import pathlib
 import pickle

@@ -1,7 +1,5 @@
 """Members of classes are served by the class's row, also under the class's other names."""
 
-from __future__ import annotations
-
 import pytest
 
 from morph.backends.tables import table

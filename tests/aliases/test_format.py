@@ -1,7 +1,5 @@
 """The format of the tables: what is read, and how a malformed row is reported."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

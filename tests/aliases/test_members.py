@@ -1,7 +1,5 @@
 """Members and tensor types that morph adds where the vendor lacks them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import origin

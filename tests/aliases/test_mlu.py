@@ -1,7 +1,5 @@
 """Cambricon's adapters call functions with the recorded parameters."""
 
-from __future__ import annotations
-
 import ctypes
 import warnings
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Moore Threads' adapters call functions with the recorded parameters."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

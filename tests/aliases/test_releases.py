@@ -1,7 +1,5 @@
 """The tables fit the recorded surfaces of every release of torch and of the vendors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

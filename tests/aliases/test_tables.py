@@ -1,7 +1,5 @@
 """Set operations over names: every CUDA name has one status on every backend, and every row a reason."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """How much of public projects' CUDA usage works: CUDA's names, weighted by the files that use them."""
 
-from __future__ import annotations
-
 import pytest
 
 from morph.backends.tables import interfaces

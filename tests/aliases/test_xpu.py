@@ -1,7 +1,5 @@
 """Intel's adapters on the simulated device: they serve CUDA's names with torch.xpu's own code."""
 
-from __future__ import annotations
-
 import copy
 import ctypes
 import pathlib

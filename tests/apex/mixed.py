@@ -1,7 +1,5 @@
 """A small network, and its mixed-precision training written by hand."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 from collections.abc import Iterator

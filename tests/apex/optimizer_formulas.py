@@ -1,7 +1,5 @@
 """The optimizers' updates in float64, from their papers and apex's documentation, one tensor at a time."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs the fused optimizers alongside their float64 formulas."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks that a result's error against float64 is at most twice plain PyTorch's in the same precision."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

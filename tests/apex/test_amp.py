@@ -1,7 +1,5 @@
 """apex.amp: training at every level matches training by hand, and the arguments that initialize accepts."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from typing import Any

@@ -1,7 +1,5 @@
 """apex.amp: the casts of O1, and casts of the program's own functions."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch.nn import functional as F

@@ -1,7 +1,5 @@
 """apex.amp: loss scaling, its state, and how optimizers handle the gradients."""
 
-from __future__ import annotations
-
 import io
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Forward and backward passes of apex.contrib, and gradients of weights, against float64."""
 
-from __future__ import annotations
-
 import hypothesis
 import hypothesis.strategies as st
 import pytest

@@ -1,7 +1,5 @@
 """apex.fp16_utils: float16 training as before amp."""
 
-from __future__ import annotations
-
 import io
 import math
 

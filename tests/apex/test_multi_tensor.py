@@ -1,7 +1,5 @@
 """The tensor-list operations of amp_C, and the updates of the fused optimizers."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

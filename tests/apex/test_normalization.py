@@ -1,7 +1,5 @@
 """Forward and backward passes of the normalisation layers against float64."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

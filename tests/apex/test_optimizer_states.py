@@ -1,7 +1,5 @@
 """The fused optimizers' state, groups, gradients, layouts and errors."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from typing import Any

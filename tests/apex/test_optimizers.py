@@ -1,7 +1,5 @@
 """The fused optimizers against their float64 formulas."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

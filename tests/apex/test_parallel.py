@@ -1,7 +1,5 @@
 """apex.parallel in one process; for two processes see programs/two_processes.py."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn

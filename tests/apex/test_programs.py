@@ -1,7 +1,5 @@
 """Whole programs written for apex only."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import pathlib

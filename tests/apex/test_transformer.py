@@ -1,7 +1,5 @@
 """The fused functions of apex.transformer."""
 
-from __future__ import annotations
-
 import hypothesis
 import hypothesis.strategies as st
 import pytest

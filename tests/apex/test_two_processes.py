@@ -1,7 +1,5 @@
 """Two processes under torchrun, compared with one."""
 
-from __future__ import annotations
-
 import pathlib
 import re
 

@@ -6,8 +6,6 @@ It is built once for each torch, torch_npu, Python and state of the sources, and
 `$MORPH_TEST_CACHE`, else in `morph-tests` of the user's cache.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import importlib.util

@@ -1,7 +1,5 @@
 """Every test in this folder runs on the real torch_npu over the soft CANN, without morph."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.worker import Worker

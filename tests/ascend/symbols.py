@@ -1,7 +1,5 @@
 """What the vendor's libraries require of CANN, read from their ELF files with binutils."""
 
-from __future__ import annotations
-
 import pathlib
 import re
 import subprocess

@@ -3,8 +3,6 @@
 A test that fails here means that the vendor has fixed it: the table's entry and the workaround can go.
 """
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch.nn import functional

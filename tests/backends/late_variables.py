@@ -4,8 +4,6 @@ Its argument is the names of the vendor's variables and two values for each of C
 them are set in its environment. Called with names only, it is a child that the program starts.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

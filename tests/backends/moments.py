@@ -3,8 +3,6 @@
 python -m tests.backends.moments    writes aliases/environment.md
 """
 
-from __future__ import annotations
-
 import pathlib
 
 from morph.backends.tables import table

@@ -1,7 +1,5 @@
 """torch's device extensions are held back while torch initialises; those of other vendors load afterwards."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import pathlib

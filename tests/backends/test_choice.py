@@ -1,7 +1,5 @@
 """The choice of a backend, in real processes with real, absent, broken and empty vendor packages."""
 
-from __future__ import annotations
-
 import pathlib
 import textwrap
 

@@ -1,7 +1,5 @@
 """CUDA's environment variables are translated to the vendor's before it reads them, and restored."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """What morph says to `--backend` with a vendor's name, a device type of torch's, or an absent package."""
 
-from __future__ import annotations
-
 import pathlib
 
 import pytest

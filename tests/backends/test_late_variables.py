@@ -1,7 +1,5 @@
 """CUDA's environment variables count as late as CUDA reads them, on each backend and in children."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 from collections.abc import Mapping

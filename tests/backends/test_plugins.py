@@ -1,7 +1,5 @@
 """Third-party backends: a distribution that is built and installed, and distributions that are broken."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

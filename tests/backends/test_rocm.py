@@ -1,7 +1,5 @@
 """What morph reads of a torch that is built for ROCm, or for XPU, is set by hand here."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import origin

@@ -1,7 +1,5 @@
 """What the values of `CUDA_VISIBLE_DEVICES` do, without a process for each."""
 
-from __future__ import annotations
-
 import pytest
 
 from morph.backends import visibility

@@ -1,7 +1,5 @@
 """The command line of morph, in this process and on a terminal."""
 
-from __future__ import annotations
-
 import pytest
 
 from morph.running.launcher.command import main

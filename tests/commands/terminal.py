@@ -1,7 +1,5 @@
 """Runs morph in a terminal, as a person does."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pathlib

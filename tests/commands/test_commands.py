@@ -1,7 +1,5 @@
 """The commands of `morph`: registration and help, programs of the same name, completion, and `bench`."""
 
-from __future__ import annotations
-
 import importlib
 import pathlib
 import shutil

@@ -1,7 +1,5 @@
 """``morph doctor`` prints what a report of a bug needs, and what is wrong."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

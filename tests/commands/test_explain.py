@@ -1,7 +1,5 @@
 """``morph explain`` prints what the tables say."""
 
-from __future__ import annotations
-
 import json
 import sys
 

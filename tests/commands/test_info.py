@@ -1,7 +1,5 @@
 """``morph info`` and ``morph doctor`` report the real state of the machine."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -1,7 +1,5 @@
 """What commands do if their output is closed, if nothing can be written, or without torch."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import signal

@@ -1,7 +1,5 @@
 """Commands print what the recorded screens show, which the README shows too."""
 
-from __future__ import annotations
-
 import pathlib
 
 import pytest

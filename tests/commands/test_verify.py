@@ -1,7 +1,5 @@
 """``morph verify`` and ``morph bench``, on real devices."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

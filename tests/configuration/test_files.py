@@ -1,7 +1,5 @@
 """What configuration files may say and what they may not, and which of several sources takes precedence."""
 
-from __future__ import annotations
-
 import pathlib
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Which settings take effect, in real interpreters."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

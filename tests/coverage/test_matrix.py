@@ -1,7 +1,5 @@
 """The coverage table: built from tables and evidence, and written as text, Markdown and JSON."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 import sys

@@ -1,7 +1,5 @@
 """The coverage page in a real browser: search and filters hide rows, and it fits wide and narrow windows."""
 
-from __future__ import annotations
-
 import html
 import json
 import pathlib

@@ -1,7 +1,5 @@
 """Runs every test in this folder on each platform, in a process under morph."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.worker import Worker

@@ -1,7 +1,5 @@
 """Automatic mixed precision, checked by the dtype of the result."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checkpoints: every form of map_location, and the device tags in the saved file."""
 
-from __future__ import annotations
-
 import io
 import os
 import pathlib

@@ -1,7 +1,5 @@
 """Tensors sent between the devices of one process: torch.nn.parallel, torch.cuda.comm, torch.cuda.nccl."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 

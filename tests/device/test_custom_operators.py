@@ -1,7 +1,5 @@
 """Kernels that a program registers for CUDA."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

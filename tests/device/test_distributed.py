@@ -1,7 +1,5 @@
 """Two processes that use the nccl backend."""
 
-from __future__ import annotations
-
 import socket
 from concurrent.futures import ThreadPoolExecutor
 

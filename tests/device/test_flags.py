@@ -1,7 +1,5 @@
 """The flags of torch.backends."""
 
-from __future__ import annotations
-
 import operator
 
 import pytest

@@ -1,7 +1,5 @@
 """Graphs: a capture computes nothing, and a replay writes into the same tensors."""
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 

@@ -1,7 +1,5 @@
 """Memory is counted per device as by CUDA's caching allocator, is used again, and can run out."""
 
-from __future__ import annotations
-
 import pickle
 
 import psutil

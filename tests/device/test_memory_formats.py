@@ -1,7 +1,5 @@
 """channels_last and sparse products on every backend, also where the vendor lacks them."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch.nn import functional

@@ -1,7 +1,5 @@
 """Device modules, random state, default types, and storages."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

@@ -1,7 +1,5 @@
 """Names and members, private ones too: each spelling leads to one object, and what is missing is refused."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import sys

@@ -1,7 +1,5 @@
 """Memory pools: allocations inside a `with` block come from the pool, which keeps the memory."""
 
-from __future__ import annotations
-
 import gc
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Profilers with CUDA activities, nvtx, and the functions of `torch.cuda.cudart()`."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 import warnings

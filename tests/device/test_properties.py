@@ -1,7 +1,5 @@
 """Properties of a device, and those of the CPU as one."""
 
-from __future__ import annotations
-
 import copy
 import uuid
 

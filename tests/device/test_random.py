@@ -1,7 +1,5 @@
 """Each device has its own generator, which can be seeded, saved and restored."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

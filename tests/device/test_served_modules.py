@@ -1,7 +1,5 @@
 """The served modules behave like the modules they replace."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import importlib.util

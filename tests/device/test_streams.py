@@ -1,7 +1,5 @@
 """Streams and events: told apart, current for a thread and a device, waited for, and timed."""
 
-from __future__ import annotations
-
 import threading
 import time
 

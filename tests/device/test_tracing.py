@@ -1,7 +1,5 @@
 """Dynamo, export, fx and TorchScript: traced code does the same as eager code and sees the same device."""
 
-from __future__ import annotations
-
 import operator
 import textwrap
 import warnings

@@ -1,7 +1,5 @@
 """Devices that the process has not used yet, each call in a process where only device 0 was used, or none."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import origin

@@ -1,7 +1,5 @@
 """What a program sees of its device: CUDA's words, and the vendor's where it names these."""
 
-from __future__ import annotations
-
 import _thread
 import collections
 import gc

@@ -1,7 +1,5 @@
 """Predicates depend on the caller: what `torch.cuda.is_available` and others return to each kind of code."""
 
-from __future__ import annotations
-
 import _thread
 import code
 import collections

@@ -1,7 +1,5 @@
 """Translation of CUDA device names, and the table of parameters that take them."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import operator

@@ -5,8 +5,6 @@ The text that is given is Python's own, so that what is done with it is no matte
 
 # ruff: noqa: UP031, UP032 - the older ways to format are what is asked for
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

@@ -1,7 +1,5 @@
 """A virtual environment with morph installed, not enabled at the start of each test."""
 
-from __future__ import annotations
-
 import pathlib
 from collections.abc import Iterator
 

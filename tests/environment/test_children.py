@@ -1,7 +1,5 @@
 """Processes of every kind in an enabled environment, and code there that activates morph itself."""
 
-from __future__ import annotations
-
 import pathlib
 import textwrap
 from collections.abc import Mapping

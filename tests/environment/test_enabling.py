@@ -1,7 +1,5 @@
 """`morph enable`, `disable` and `status`, in real virtual environments."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -1,7 +1,5 @@
 """Packages that have opted in, next to packages that have not, in one environment."""
 
-from __future__ import annotations
-
 import pathlib
 
 import pytest

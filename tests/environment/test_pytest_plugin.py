@@ -1,7 +1,5 @@
 """`pytest --morph` in projects that know nothing of morph, in an environment where it is installed."""
 
-from __future__ import annotations
-
 import pathlib
 import subprocess
 from collections.abc import Mapping

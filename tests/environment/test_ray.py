@@ -1,7 +1,5 @@
 """Ray's tasks and actors in an enabled environment; Ray is installed by an extra of its own, `test-ray`."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import pathlib

@@ -1,7 +1,5 @@
 """An enabled environment runs no code that others may write, unless Python itself would have run it."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import pathlib

@@ -1,7 +1,5 @@
 """What an enabled environment runs when an interpreter starts, also where something is broken."""
 
-from __future__ import annotations
-
 import pathlib
 from collections.abc import Callable
 

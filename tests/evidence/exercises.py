@@ -1,7 +1,5 @@
 """Which CUDA names the tests try on each platform, and the trial of all of them in one process."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import dataclasses

@@ -1,7 +1,5 @@
 """The evidence file, as a run of the tests writes it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Small tensors for the scenarios of attention, and what their results must be."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -5,8 +5,6 @@ For the served packages, it covers what their scenarios use.
 `python -m pytest tests/evidence -m "" --record-evidence` rewrites the file from the results of the run.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

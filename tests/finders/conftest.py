@@ -1,7 +1,5 @@
 """The specimen package: a checkout that serves it, and working and broken installations of it."""
 
-from __future__ import annotations
-
 import pathlib
 import shutil
 

@@ -1,7 +1,5 @@
 """Whether a package is served is decided once per process, even if its installation changes."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Callable

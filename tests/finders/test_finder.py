@@ -1,7 +1,5 @@
 """The finder: what it touches, what it leaves alone, and that it leaves no trace."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.machinery
 import importlib.util

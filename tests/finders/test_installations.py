@@ -1,7 +1,5 @@
 """Served packages next to real installations: one that works wins, one that cannot load is replaced."""
 
-from __future__ import annotations
-
 import pathlib
 
 import pytest

@@ -1,7 +1,5 @@
 """A served module that a program still references is torch's own again once morph is deactivated."""
 
-from __future__ import annotations
-
 from tests import platforms
 
 PROGRAM = """

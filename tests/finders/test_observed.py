@@ -1,7 +1,5 @@
 """A rehearsal and a report observe which names of a served package a program looks up."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.worker import Worker

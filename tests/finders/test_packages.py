@@ -1,7 +1,5 @@
 """Served packages in real processes: modules, missing names, metadata, and where they are not served."""
 
-from __future__ import annotations
-
 import pathlib
 
 from tests.finders.specimen import Checkout

@@ -1,7 +1,5 @@
 """Fixtures that run every test in this folder under morph: on the CPU, torch_npu and a simulated xpu."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.platforms import Platform

@@ -1,7 +1,5 @@
 """Reference attention from the documented formulas, with the full score matrix, in any dtype."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What of flash_attn, apex and xformers can be captured on CUDA: a capture asks the device for no value."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Attention inside torch's wrappers: checkpoints, fake tensors, compilers, data-parallel replicas."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib

@@ -1,7 +1,5 @@
 """flash_attn 3 against float64."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """flash_attn 4 against float64."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Forward and backward attention for sequences of one length, of each version, against float64."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Attention over a cache, to which new keys and values are appended in place, against float64."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

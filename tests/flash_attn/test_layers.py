@@ -1,7 +1,5 @@
 """Rotary embedding, norms, losses, activations and dense layers against float64."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The operators and the extension module that other libraries use."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

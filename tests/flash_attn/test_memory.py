@@ -1,7 +1,5 @@
 """Memory used by attention to many tokens, and by its gradients."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Attention modules, with and without caches."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Whole programs: transformers models."""
 
-from __future__ import annotations
-
 import pathlib
 
 import pytest

@@ -1,7 +1,5 @@
 """Arguments that flash_attn rejects raise its own error messages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

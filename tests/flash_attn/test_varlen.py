@@ -1,7 +1,5 @@
 """Forward and backward attention for sequences of several lengths in one tensor, against float64."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs idiom files on a platform and collects the outcome of each idiom."""
 
-from __future__ import annotations
-
 import ast
 import json
 import pathlib

@@ -1,7 +1,5 @@
 """The idioms in torch_npu's own spelling, as somebody writes them who ports a program by hand."""
 
-from __future__ import annotations
-
 import pathlib
 import sys
 import tempfile

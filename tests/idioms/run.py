@@ -3,8 +3,6 @@
 python -m tests.idioms.run --platform npu [--under transfer_to_npu] [--against-ported] [SUBJECT...]
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import os

@@ -1,7 +1,5 @@
 """Every idiom that holds on CUDA with two GPUs holds under morph, except the gaps listed in gaps.toml."""
 
-from __future__ import annotations
-
 import pytest
 
 from morph.base import toml

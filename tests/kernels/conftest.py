@@ -1,7 +1,5 @@
 """Tests of kernels are of the CPU's software device, unless they name other platforms."""
 
-from __future__ import annotations
-
 import pytest
 
 

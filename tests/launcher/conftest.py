@@ -1,7 +1,5 @@
 """Programs in a folder of their own, run by plain Python and under morph."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import subprocess

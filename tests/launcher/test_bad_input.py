@@ -1,7 +1,5 @@
 """Bad input: one clear line, a non-zero exit, and nothing half-applied."""
 
-from __future__ import annotations
-
 import pathlib
 import subprocess
 

@@ -1,7 +1,5 @@
 """Which modules next to a program belong to it."""
 
-from __future__ import annotations
-
 import pathlib
 
 import pytest

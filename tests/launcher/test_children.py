@@ -1,7 +1,5 @@
 """Child processes run under morph, like the first one."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

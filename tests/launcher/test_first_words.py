@@ -1,7 +1,5 @@
 """What a person types first: `morph` alone, `morph help`, `-V`, `--quiet`."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import subprocess

@@ -1,7 +1,5 @@
 """What plain Python runs, runs under morph: nothing that morph says, writes or measures can stop it."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import shlex

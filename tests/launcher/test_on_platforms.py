@@ -1,7 +1,5 @@
 """What a device is called on every platform, in the program and in its children."""
 
-from __future__ import annotations
-
 import pathlib
 
 import pytest

@@ -1,7 +1,5 @@
 """A program behaves under morph exactly as under plain Python."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

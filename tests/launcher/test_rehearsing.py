@@ -1,7 +1,5 @@
 """A rehearsal whose own device cannot be built blames no vendor."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

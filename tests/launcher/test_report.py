@@ -1,7 +1,5 @@
 """``--report``: what a program used of CUDA on a real device, in all its processes."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import os

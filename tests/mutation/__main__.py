@@ -1,7 +1,5 @@
 """Runs mutants of the named files and folders: `python -m tests.mutation finders/packages --sample 40`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -1,7 +1,5 @@
 """Mutants of a file: a module is changed by operators, a table by exchanging the targets of two rows."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import difflib

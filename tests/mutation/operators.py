@@ -1,7 +1,5 @@
 """The operators that change code: a selection of cosmic-ray's, and four that it lacks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A copy of the repository in which a mutant replaces its file while the tests near it run."""
 
-from __future__ import annotations
-
 import compileall
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """A part in C++ that is quickly built."""
 
-from __future__ import annotations
-
 import pathlib
 
 import pytest

@@ -1,7 +1,5 @@
 """C++ parts are built once, by the first process that needs them, in a cache folder that has room."""
 
-from __future__ import annotations
-
 import pathlib
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The cache of built libraries: one that is incomplete, or could be somebody else's, is built again."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import subprocess

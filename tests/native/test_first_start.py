@@ -1,7 +1,5 @@
 """The first start builds all that later ones load; a build that is killed, or slow, harms nobody."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import random

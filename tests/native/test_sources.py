@@ -1,7 +1,5 @@
 """Sources that an installer removes or replaces while a process builds them end the build."""
 
-from __future__ import annotations
-
 import pathlib
 import shutil
 

@@ -1,7 +1,5 @@
 """The recorded names of every served package are classified, and their presence and signatures match."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import importlib

@@ -1,7 +1,5 @@
 """A repository with one commit, of the files that this one would commit now."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import shutil

@@ -1,7 +1,5 @@
 """Runs the steps of a workflow and of this repository's actions, as GitHub's runner does."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import pathlib

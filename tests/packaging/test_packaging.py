@@ -1,7 +1,5 @@
 """The wheel, the sdist, the editable installation and the bare checkout."""
 
-from __future__ import annotations
-
 import pathlib
 import tarfile
 import zipfile

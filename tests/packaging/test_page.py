@@ -1,7 +1,5 @@
 """The page that an index makes of the README."""
 
-from __future__ import annotations
-
 import email
 import pathlib
 import re

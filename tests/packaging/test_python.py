@@ -1,7 +1,5 @@
 """From a checkout, a Python that is too old is told so in one line."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

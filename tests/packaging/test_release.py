@@ -1,7 +1,5 @@
 """The command that makes a release, on a copy of the repository."""
 
-from __future__ import annotations
-
 import datetime
 import pathlib
 import re

@@ -1,7 +1,5 @@
 """Every way in which a stranger installs the project ends in the first success of the README."""
 
-from __future__ import annotations
-
 import pathlib
 import shutil
 import zipfile

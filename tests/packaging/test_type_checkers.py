@@ -1,7 +1,5 @@
 """What mypy reports about the served packages when run by the commands of aliases/README.md."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import re

@@ -1,7 +1,5 @@
 """The workflow of `docs/uses/ci.md` tests a small CUDA library in a fresh clone, step by step."""
 
-from __future__ import annotations
-
 import pathlib
 import re
 

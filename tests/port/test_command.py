@@ -1,7 +1,5 @@
 """`morph port`: what it prints and writes, and its exit status."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pathlib

@@ -1,7 +1,5 @@
 """`morph port` of folders with arbitrary contents: each bad file gives one line, and the rest is ported."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import subprocess

@@ -1,7 +1,5 @@
 """How source is ported, that nothing else in it changes, and the helpers that are copied into it."""
 
-from __future__ import annotations
-
 import ast
 import difflib
 import functools

@@ -1,7 +1,5 @@
 """Ported programs run without morph and give the same numbers as their hand-ported twins on the device."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 

@@ -1,7 +1,5 @@
 """The served pynvml, opened, and what it refuses."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Any

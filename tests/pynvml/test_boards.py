@@ -1,7 +1,5 @@
 """The readings of devices that stand for a card: an idle board, the same through every interface."""
 
-from __future__ import annotations
-
 import pytest
 
 from morph.software import cards

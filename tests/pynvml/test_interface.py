@@ -1,7 +1,5 @@
 """The names of the served pynvml, against the real nvidia-ml-py: constants, functions, structures, errors."""
 
-from __future__ import annotations
-
 import copy
 import ctypes
 import functools

@@ -1,7 +1,5 @@
 """The published monitors gpustat and nvitop, unchanged, on the backend's devices."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

@@ -1,7 +1,5 @@
 """Pointers to functions of the served library, which programs that know NVML's ABI ask for."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The readings of the served pynvml, checked against their sources: psutil, torch_npu, torch.xpu."""
 
-from __future__ import annotations
-
 import os
 import platform
 import textwrap

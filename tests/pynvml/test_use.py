@@ -1,7 +1,5 @@
 """Readings are no use of a device, as NVML's are none: a process can be forked after them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import origin

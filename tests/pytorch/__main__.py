@@ -7,8 +7,6 @@ takes what fails no longer out of it. `--sample 40` runs 40 tests of each of 30 
 each of eight files of several processes, always the same for a `--seed`, and compares them with the record.
 """
 
-from __future__ import annotations
-
 import argparse
 import pathlib
 import sys

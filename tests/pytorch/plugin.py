@@ -5,8 +5,6 @@ MORPH_PYTORCH_RESULTS the file to which the controlling process appends a line o
 MORPH_PYTORCH_CHOSEN a file with the ids to run.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

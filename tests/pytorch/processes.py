@@ -3,8 +3,6 @@
 A test starts two to four, each of which would take eight seconds of a core to load them again.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import multiprocessing.context
 import os

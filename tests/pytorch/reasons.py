@@ -1,7 +1,5 @@
 """Why tests fail: one reason for each."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

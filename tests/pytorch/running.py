@@ -1,7 +1,5 @@
 """One test file of PyTorch's, in workers that are started anew after a crash or a time limit."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The tree's test support: the import puts its torch.testing._internal in the installed one's place."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import os

@@ -1,7 +1,5 @@
 """The judge of PyTorch's own tests, on a tree of one file: every outcome, and every reason, is told."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 

@@ -4,8 +4,6 @@
 writes what came of it into docs/evidence/pytorch_npu.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import datetime

@@ -8,8 +8,6 @@ python -m tests.releases.signatures 2.8.0 ...    # installs these releases one a
 The second form takes 6 GB of the disk, and a Python that all of them have wheels for, such as 3.11.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import importlib

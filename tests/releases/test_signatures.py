@@ -1,7 +1,5 @@
 """What morph hooks in torch is in every release, and takes what the hooks pass, but for known misfits."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 import sys

@@ -1,7 +1,5 @@
 """A torch that is older than what morph needs is told in one line, by whatever meets it first."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

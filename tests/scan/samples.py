@@ -1,7 +1,5 @@
 """The samples: source with a comment on each line that says what a scan finds there."""
 
-from __future__ import annotations
-
 import pathlib
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """`morph check`: its output in each form, and its exit status."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 from typing import Any

@@ -1,7 +1,5 @@
 """`morph check` as a pre-commit hook and as a GitHub Action, both of which run it without torch."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

@@ -1,7 +1,5 @@
 """`morph check` with paths, backends and findings excluded, by options and by a file."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

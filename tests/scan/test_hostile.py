@@ -1,7 +1,5 @@
 """`morph check` of folders with arbitrary contents: each bad file gives one line, and the rest is read."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

@@ -1,7 +1,5 @@
 """What a scan finds in the samples, in torch's own source, and in files that are not Python."""
 
-from __future__ import annotations
-
 import ast
 import gc
 import importlib.util

@@ -1,7 +1,5 @@
 """CUDA source, notebooks, and what a scan reports for each backend."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 import textwrap

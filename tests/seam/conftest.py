@@ -1,7 +1,5 @@
 """Tests of the seam run in a process with the vendor's own package, and nothing of morph but the seam."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

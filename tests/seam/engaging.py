@@ -1,7 +1,5 @@
 """The seam of the process that a test runs in."""
 
-from __future__ import annotations
-
 import functools
 
 from morph.device.seam import Seam, open_seam

@@ -1,7 +1,5 @@
 """`torch.device` objects: the class is unchanged, and "cuda" is the target device."""
 
-from __future__ import annotations
-
 import copy
 import functools
 import pickle

@@ -1,7 +1,5 @@
 """Everything that makes a tensor on "cuda" or moves one there: where it lands, and what is left alone."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

@@ -1,7 +1,5 @@
 """Which seam is opened, what it prints, and what opening it costs."""
 
-from __future__ import annotations
-
 import pathlib
 
 import pytest

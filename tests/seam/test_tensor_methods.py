@@ -1,7 +1,5 @@
 """Tensor methods through every way they are reached, and tracing with "cuda" inside."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections.abc import Callable, Iterator

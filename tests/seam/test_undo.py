@@ -1,7 +1,5 @@
 """`disengage` puts back every pointer, registration and kernel, and the seam in Python everything too."""
 
-from __future__ import annotations
-
 import ctypes
 import pathlib
 from typing import Any

@@ -3,8 +3,6 @@
 Each is a C function pointer, so that pyzes's arguments pass through ctypes as with the real loader.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable, Iterator
 from types import ModuleType

@@ -3,8 +3,6 @@
 Keys, types and units of what its functions return are those of amdsmi 7.0.2's own documentation and source.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Sensors of vendors' libraries: pymtml and pyzes over soft libraries, and AMD SMI's names."""
 
-from __future__ import annotations
-
 import ast
 import ctypes
 import importlib.util

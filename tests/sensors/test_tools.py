@@ -1,7 +1,5 @@
 """The parsers of vendors' tools on real machines' output, and the CPU's sensors."""
 
-from __future__ import annotations
-
 import itertools
 import pathlib
 from types import SimpleNamespace

@@ -4,8 +4,6 @@ Its answers have the form that https://docs.cloud.google.com/tpu/docs/tpu-monito
 was there.
 """
 
-from __future__ import annotations
-
 import pathlib
 import sys
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Tests of the simulated devices without morph; they also run on the real torch_npu, the reference."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import platforms

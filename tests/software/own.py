@@ -1,7 +1,5 @@
 """The device that the tests in this folder run on, and its vendor module."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Runs Python on a simulated device: `python -m tests.software.started BACKEND (-m MODULE|-c CODE|FILE)`."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 

@@ -1,7 +1,5 @@
 """Assertions in kernels: what is out of range ends the context, as on CUDA."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import origin

@@ -1,7 +1,5 @@
 """`torch.compile` in separate processes: its caches, and devices without inductor's compiler."""
 
-from __future__ import annotations
-
 import pathlib
 
 import pytest

@@ -1,7 +1,5 @@
 """Whether a program fits in a card's memory, phase by phase: ``--fit``."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib

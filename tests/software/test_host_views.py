@@ -1,7 +1,5 @@
 """What a kernel of the CPU's sees of a device tensor is a tensor of this call alone."""
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Tensors of the device, and what it refuses; tests/commands/test_verify.py has what operators compute."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

@@ -1,7 +1,5 @@
 """Several processes: tensors passed between processes, and the limits of a fork."""
 
-from __future__ import annotations
-
 import pathlib
 
 import pytest

@@ -1,7 +1,5 @@
 """Device profiles: what a program is told of the card that the device stands for, and what it is refused."""
 
-from __future__ import annotations
-
 import dataclasses
 import pathlib
 import uuid

@@ -1,7 +1,5 @@
 """A rehearsal ends with a report of the CUDA names that the program used, and a verdict."""
 
-from __future__ import annotations
-
 import io
 import json
 import pathlib

@@ -1,7 +1,5 @@
 """A simulated ROCm: torch's own torch.cuda over a simulated HIP, which rehearsals cover like any backend."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.idioms.outcomes import outcomes_together

@@ -1,7 +1,5 @@
 """The simulated vendor module has the recorded names, with the recorded signatures, and no others."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

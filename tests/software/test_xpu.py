@@ -1,7 +1,5 @@
 """Simulated Intel GPUs: torch's own torch.xpu over a simulated torch._C, which is installed and removed."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pathlib

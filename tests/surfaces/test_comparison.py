@@ -1,7 +1,5 @@
 """Recorded surfaces, read by dotted name, and what was added, removed and changed between two."""
 
-from __future__ import annotations
-
 import importlib.resources
 import json
 import pathlib

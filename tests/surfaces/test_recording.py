@@ -1,7 +1,5 @@
 """Recording the installed packages gives exactly the shipped surfaces; otherwise the drift is reported."""
 
-from __future__ import annotations
-
 import importlib.resources
 import json
 import pathlib

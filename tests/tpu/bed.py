@@ -5,8 +5,6 @@ plug-in around it (`plugin.cpp`) that gives a process one device. Both are in a 
 own: torch_npu refuses to be loaded where there is another accelerator.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pathlib

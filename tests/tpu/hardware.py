@@ -3,8 +3,6 @@
 torch_tpu 0.2.0 reads `/sys/bus/pci/devices`, and loads nothing where no TPU is listed there.
 """
 
-from __future__ import annotations
-
 from types import ModuleType
 
 import wrapt

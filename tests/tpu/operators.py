@@ -3,8 +3,6 @@
 `python -m morph --backend tpu -m tests.tpu.operators 16 bfloat16` prints each, and its first difference.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """Which tests of the seam and of the device do not hold on torch_tpu; the others run there as well."""
 
-from __future__ import annotations
-
 import pathlib
 import re
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 It is loaded as morph loads it: by itself it refuses callers outside of torch, and prints lines.
 """
 
-from __future__ import annotations
-
 import sys
 
 from morph.aliases.adapters.tpu import loading

@@ -1,7 +1,5 @@
 """torch's operator database on torch_tpu: results and gradients are the CPU's, but for what a table lists."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 

@@ -1,7 +1,5 @@
 """Several processes on torch_tpu, each with a device: its number, collectives, and what starts them."""
 
-from __future__ import annotations
-
 import pathlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Programs for CUDA on torch_tpu, beside plain torch on the CPU, and what a user reads of the start."""
 
-from __future__ import annotations
-
 import pathlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Wheels with compiled C++ parts: what they hold, and that they start without a compiler."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 import platform

@@ -1,7 +1,5 @@
 """Biases of every kind, with the masks that they stand for."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Attention and its gradients with every bias, against float64 with the full score matrix."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

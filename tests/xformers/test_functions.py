@@ -1,7 +1,5 @@
 """The functions around attention: low-level calls, parts of the keys, and the other operators."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

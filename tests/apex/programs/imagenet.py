@@ -1,7 +1,5 @@
 """Training as in scripts of 2019: apex.amp, apex's data parallelism, and checkpoints with amp's state."""
 
-from __future__ import annotations
-
 import argparse
 import os
 

@@ -1,7 +1,5 @@
 """Run by torchrun: a script of 2019, then apex.parallel compared with one process that has both batches."""
 
-from __future__ import annotations
-
 import copy
 import os
 import pathlib

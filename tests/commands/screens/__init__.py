@@ -3,8 +3,6 @@
 `python -m tests.commands.screens` re-records them.
 """
 
-from __future__ import annotations
-
 import os
 import pathlib
 import re

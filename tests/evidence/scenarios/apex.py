@@ -1,7 +1,5 @@
 """Training with apex, with tiny tensors: what it computes is compared with references in tests/apex."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import torch

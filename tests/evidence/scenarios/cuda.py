@@ -1,7 +1,5 @@
 """cuda-python's bindings: memory, streams, events and devices by the runtime and the driver."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Attention in all forms, forwards and backwards, and the layers around it, with tiny tensors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

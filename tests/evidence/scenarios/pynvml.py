@@ -1,7 +1,5 @@
 """Every name of pynvml: constants are read, structures created, errors raised, functions called."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import inspect

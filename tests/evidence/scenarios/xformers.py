@@ -1,7 +1,5 @@
 """Attention with biases, apart and in parts, and the operators around it, with tiny tensors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import torch

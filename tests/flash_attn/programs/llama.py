@@ -4,8 +4,6 @@ It uses CUDA and transformers only. Takes the flash_attn versions to use as argu
 "holds" for each check that passes.
 """
 
-from __future__ import annotations
-
 import copy
 import sys
 

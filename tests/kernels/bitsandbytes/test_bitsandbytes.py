@@ -1,7 +1,5 @@
 """bitsandbytes on the software device computes what it does on the CPU."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Which library of bitsandbytes for CUDA is used: one that was built under morph, and no other."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import subprocess

@@ -1,7 +1,5 @@
 """CUDA extensions as Moore Threads' MUSA C++: the sources and the arguments that its builder would get."""
 
-from __future__ import annotations
-
 import pathlib
 import subprocess
 import sys

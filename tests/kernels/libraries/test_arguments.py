@@ -1,7 +1,5 @@
 """Null pointers, wild handles and absurd sizes are errors: the process goes on."""
 
-from __future__ import annotations
-
 import pytest
 
 NOTHING = """

@@ -1,7 +1,5 @@
 """nvidia-smi as programs call it, in child processes of a process under morph."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The folder with nvidia-smi is on PATH while morph is active, and never before one that works."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import subprocess

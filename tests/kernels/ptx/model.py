@@ -1,7 +1,5 @@
 """Floating-point numbers of PTX by exact fractions: slow, and written from the formats alone."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Texts of PTX in one library of C++, and what each computes for the registers that it is given."""
 
-from __future__ import annotations
-
 import ctypes
 import pathlib
 import subprocess

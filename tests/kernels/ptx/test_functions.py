@@ -1,7 +1,5 @@
 """Functions of floating-point numbers: comparisons, extremes, signs, pairs, and what is approximate."""
 
-from __future__ import annotations
-
 import math
 import operator
 import pathlib

@@ -1,7 +1,5 @@
 """Every instruction beside a slow model in Python, for numbers at the borders and drawn ones."""
 
-from __future__ import annotations
-
 import math
 import pathlib
 import random

@@ -1,7 +1,5 @@
 """What compiles CUDA kernels of its own is refused by name, with the way out."""
 
-from __future__ import annotations
-
 import pathlib
 
 import pytest

@@ -1,7 +1,5 @@
 """Kernels in triton on a vendor's device: decorating works, and a launch says which triton to install."""
 
-from __future__ import annotations
-
 import importlib.util
 import pathlib
 

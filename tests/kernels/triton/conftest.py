@@ -1,7 +1,5 @@
 """Kernels of these tests are compiled into a folder of the tests."""
 
-from __future__ import annotations
-
 import os
 
 from tests.ascend.build import cache_folder

@@ -1,7 +1,5 @@
 """Which of libdevice's functions a kernel can call: all but the groups that the README names."""
 
-from __future__ import annotations
-
 import inspect
 import re
 

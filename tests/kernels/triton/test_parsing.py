@@ -1,7 +1,5 @@
 """The parser of TTIR."""
 
-from __future__ import annotations
-
 import pytest
 
 from morph.kernels.triton.errors import UnsupportedOperationError

@@ -1,7 +1,5 @@
 """Triton's kernels in processes of their own: printing, refusals, and what deactivation restores."""
 
-from __future__ import annotations
-
 import pathlib
 
 import pytest

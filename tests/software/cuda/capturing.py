@@ -1,7 +1,5 @@
 """Captures a call of a function, or tells why that failed."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

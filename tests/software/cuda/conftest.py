@@ -3,8 +3,6 @@
 ``MORPH_TEST_PLATFORMS=cuda`` runs them on an NVIDIA GPU without morph: does CUDA do what they say?
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests import platforms

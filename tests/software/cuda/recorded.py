@@ -6,8 +6,6 @@ aliases, or the type and the words of the error. Where there is CUDA,
 ``python -m morph --backend cpu -m tests.software.cuda.recorded`` compares all of it.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import datetime

@@ -1,7 +1,5 @@
 """What a capture refuses: waits, other seeds, and streams and events that are no part of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What a capture's mode forbids, in its own thread and in others, and what it forbids and goes on."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Every operator of torch's own list, captured with its gradients: a replay computes what the call does."""
 
-from __future__ import annotations
-
 import collections
 import itertools
 import warnings

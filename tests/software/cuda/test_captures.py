@@ -1,7 +1,5 @@
 """CUDA graphs: memory, generators and errors are as on CUDA."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import pathlib

@@ -1,7 +1,5 @@
 """Memory pools restored from a checkpoint, as torch.compile's CUDA graph trees require of the allocator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import pytest

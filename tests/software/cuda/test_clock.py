@@ -1,7 +1,5 @@
 """Sleeping streams: what CUDA programs see of a device with work still pending."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import operator

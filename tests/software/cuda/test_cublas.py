@@ -1,7 +1,5 @@
 """cuBLAS's workspaces, which torch's allocator gives and its statistics count."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable
 

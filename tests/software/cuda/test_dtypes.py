@@ -1,7 +1,5 @@
 """Types that CUDA computes and the CPU's kernels refuse: the type of the result is CUDA's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

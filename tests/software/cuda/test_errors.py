@@ -1,7 +1,5 @@
 """Errors have CUDA's type and text."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

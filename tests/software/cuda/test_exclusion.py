@@ -1,7 +1,5 @@
 """An installed torch_npu is not there beside the software device, as on a machine without it."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 

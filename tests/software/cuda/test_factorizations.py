@@ -1,7 +1,5 @@
 """Factorizations as CUDA's libraries offer them: without pivots, and by a driver."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

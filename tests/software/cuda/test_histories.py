@@ -1,7 +1,5 @@
 """Memory history and statistics, and what torch's profilers record of the device."""
 
-from __future__ import annotations
-
 import gc
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Weights of four bits in the layout of CUDA's tensor cores."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Layouts of results that are contiguous on CUDA, where the CPU's kernels keep the memory format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """NCCL's process groups have on the software device what they have in torch built for CUDA, by release."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

@@ -1,7 +1,5 @@
 """The fused kernels of attention for batches by rows and for sequences of several lengths."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Torch's profiler is told the device's kernels, copies and waits, as CUPTI tells it those of a GPU."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Features that programs use: checkpoints, TorchScript, transforms, custom operators, autocast, hooks."""
 
-from __future__ import annotations
-
 import io
 import pathlib
 

@@ -1,7 +1,5 @@
 """What torch says of its kernels."""
 
-from __future__ import annotations
-
 import torch
 
 

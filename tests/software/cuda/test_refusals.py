@@ -1,7 +1,5 @@
 """What the CPU's kernels would do and CUDA does not: it is refused with CUDA's words."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Calls whose arguments no kernel or library of CUDA takes together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Matrices of which two in four values are kept, and products with weights in the layouts of CUTLASS."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 import torch.nn.functional as F

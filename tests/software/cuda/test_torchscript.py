@@ -1,7 +1,5 @@
 """Scripts that name torch.cuda's streams, events and devices; PyTorch's own: its test/jit/test_cuda.py."""
 
-from __future__ import annotations
-
 import pathlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """torch.cuda._gpu_trace tells of memory, streams and events, and torch's own CUDA sanitizer hears of them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

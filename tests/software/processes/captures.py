@@ -1,7 +1,5 @@
 """Collectives in graphs: each replay reduces what the tensors of all devices contain then."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Every collective of torch.distributed over nccl, with values that follow from the rank."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from collections.abc import Callable

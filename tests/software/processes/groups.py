@@ -1,7 +1,5 @@
 """Process groups of nccl: how they are made, split and ended, and the order of their collectives."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Passes tensors to a spawned process and back, as on CUDA."""
 
-from __future__ import annotations
-
 import gc
 
 import torch

@@ -1,7 +1,5 @@
 """Every torch method of training on several devices: four processes must match one process on the CPU."""
 
-from __future__ import annotations
-
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Starts the processes of a program: `ranks.run(4, function)` has each call `function(rank, size)`."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import sys

@@ -1,7 +1,5 @@
 """Programs of several processes, each on its own software device, run without an error."""
 
-from __future__ import annotations
-
 import pathlib
 
 import pytest

@@ -1,7 +1,5 @@
 """The steps of random programs: each choice proposes a step that is meaningful at that point."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

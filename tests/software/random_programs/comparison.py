@@ -1,7 +1,5 @@
 """Compares a program's results with the model's: values, layouts, devices, aliases, identities."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from typing import Any
 

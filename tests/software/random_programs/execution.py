@@ -1,7 +1,5 @@
 """The operations of random programs in torch; `operations.py` has the same names for the model."""
 
-from __future__ import annotations
-
 import copy
 import io
 import pickle

@@ -3,8 +3,6 @@
 An operation returns the same object where torch does. `execution.py` has the same names for torch.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Random programs: their definition, and how torch runs them."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The rules of strides in plain Python: which layouts are contiguous, and the strides of views and copies."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Kernels of our own, built by ``torch.utils.cpp_extension.load`` where the tests run: under morph."""
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import hashlib
