@@ -38,8 +38,6 @@ struct Object {
   ~Object() { Py_XDECREF(value); }
 };
 
-bool protects_memory() { return sanitizer::is_memory_hidden() || sanitizer::is_order_watched(); }
-
 template <class... Index>
 PyObject* call(const char* function, const char* types, Index... index) {
   Object module(PyImport_ImportModule("torch.cuda"));
@@ -146,6 +144,7 @@ const DeviceFunctions& device_functions() {
   return *functions;
 }
 
+bool protects_memory() { return sanitizer::is_memory_hidden() || sanitizer::is_order_watched(); }
 void begin_device_access() {
   if (protects_memory()) device_functions().begin_access();
 }

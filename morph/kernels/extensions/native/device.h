@@ -44,7 +44,7 @@ void* address_of(const char* function);  // what such a function of the device's
 struct DeviceFunctions {
   void (*begin_access)();
   void (*end_access)();
-  bool (*open_hidden)(const void* address);
+  bool (*open_page)(const void* address);
   void* (*usable)(const void* pointer);
   void* (*take_managed)(size_t bytes);
   int32_t (*pin)(const void* pointer, size_t bytes);
@@ -55,6 +55,7 @@ struct DeviceFunctions {
   void (*take_lines_from)(const char* (*of_program)());
 };
 const DeviceFunctions& device_functions();
+bool protects_memory();  // MORPH_SANITIZE=host, sync
 // With MORPH_SANITIZE=host: where what runs on the host, as a copy, uses device memory.
 template <class T>
 T* usable(T* pointer) { return static_cast<T*>(usable_address(pointer)); }

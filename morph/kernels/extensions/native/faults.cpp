@@ -57,7 +57,7 @@ void hand_on(int number, siginfo_t* info, void* context) {
 }
 
 void handle(int number, siginfo_t* info, void* context) {
-  if (sanitizer::is_memory_hidden() && info->si_code > 0 && device_functions().open_hidden(info->si_addr)) return;
+  if (protects_memory() && info->si_code > 0 && device_functions().open_page(info->si_addr)) return;
   Block* block = Block::running();
   if (!block || info->si_code <= 0) return hand_on(number, info, context);
   fault.address = info->si_addr;

@@ -148,7 +148,7 @@ bool open_hidden(const void* address) {
 
 const DeviceFunctions& device_functions() {
   auto usable_at = [](const void* pointer) { return usable(pointer); };
-  static const DeviceFunctions functions{&begin_device_access,    &end_device_access, &open_hidden,
+  static const DeviceFunctions functions{&begin_device_access,    &end_device_access, &open_page,
                                          usable_at,               &take_managed,      &register_host_memory,
                                          &unregister_host_memory, &note_found,        &mark_unwritten,
                                          &is_unwritten,           &take_lines_from};

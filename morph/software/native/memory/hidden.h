@@ -66,7 +66,7 @@ bool open_hidden(const void* address);
 struct DeviceFunctions {
   void (*begin_access)();
   void (*end_access)();
-  bool (*open_hidden)(const void* address);
+  bool (*open_page)(const void* address);
   void* (*usable)(const void* pointer);
   void* (*take_managed)(size_t bytes);  // null: none is left
   int32_t (*pin)(const void* pointer, size_t bytes);

@@ -15,7 +15,7 @@ struct sigaction previous;
 
 void handle(int number, siginfo_t* info, void* context) {
   bool is_access = info->si_code > 0;
-  if (is_access && (open_held(static_cast<const char*>(info->si_addr)) || open_hidden(info->si_addr))) return;
+  if (is_access && open_page(info->si_addr)) return;
   if (previous.sa_flags & SA_SIGINFO) return previous.sa_sigaction(number, info, context);
   if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) return previous.sa_handler(number);
   sigaction(number, &previous, nullptr);  // the instruction faults again
@@ -30,6 +30,8 @@ void install_handler() {
 }
 
 }  // namespace
+
+bool open_page(const void* address) { return open_held(static_cast<const char*>(address)) || open_hidden(address); }
 
 void catch_page_faults() {
   static std::once_flag once;

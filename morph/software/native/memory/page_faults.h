@@ -3,6 +3,7 @@
 
 namespace software {
 
+bool open_page(const void* address);  // whether it was kept from who faults, and can be used now
 void catch_page_faults();  // after what enables Python's faulthandler
 
 }  // namespace software

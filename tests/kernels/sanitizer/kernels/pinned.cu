@@ -14,6 +14,13 @@ static __global__ void publish(float* values, int* is_there) {
   atomicExch_system(is_there, 1);
 }
 
+SYNC(kernel_after_a_copy_to_pinned_memory, {  // before any kernel was launched
+  float* host = pinned(n);
+  cudaMemcpyAsync(host, a, n * sizeof(float), cudaMemcpyDeviceToHost, one());
+  other_waits(right);
+  copy_of<<<1, 64, 0, other()>>>(host, b);
+  return cudaSuccess;
+})
 HOST(result_that_is_read_early, {
   float* host = pinned(n);
   increase_on(one(), host, n);
@@ -66,13 +73,6 @@ SYNC(copy_of_a_result_in_pinned_memory, {
   increase_on(one(), host, n);
   other_waits(right);
   return cudaMemcpyAsync(a, host, n * sizeof(float), cudaMemcpyHostToDevice, other());
-})
-SYNC(kernel_after_a_copy_to_pinned_memory, {
-  float* host = pinned(n);
-  cudaMemcpyAsync(host, a, n * sizeof(float), cudaMemcpyDeviceToHost, one());
-  other_waits(right);
-  copy_of<<<1, 64, 0, other()>>>(host, b);
-  return cudaSuccess;
 })
 SYNC(variable_of_two_kernels, {
   add_to_total<<<1, 4, 0, one()>>>(a);

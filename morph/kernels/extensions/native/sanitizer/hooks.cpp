@@ -4,6 +4,7 @@
 #include "watcher.h"
 
 #include <cstring>
+#include <utility>
 
 namespace {
 
@@ -12,17 +13,28 @@ using morph_cuda::sanitizer::Use;
 
 enum class Kind { kRead, kWrite, kBoth };  // kBoth: an atomic operation that reads what it replaces
 
+// What the watcher does is not watched: it may call functions of the program's, as those of std::string. Where it ends
+// the block, it does not return.
+template <class F>
+void tell(F what) {
+  auto* watcher = std::exchange(active, nullptr);
+  what(*watcher);
+  active = watcher;
+}
+
 inline void use(const volatile void* pointer, size_t bytes, Kind kind, bool is_atomic, const void* site,
                 size_t alignment = 1) {
   if (!active) return;
   bool writes = kind != Kind::kRead, reads = kind != Kind::kWrite;
   Use made{reinterpret_cast<uintptr_t>(pointer), bytes, writes, is_atomic, reads, alignment, site};
-  active->use(made);
-  if (is_atomic) active->synchronize(made);
+  tell([&](auto& watcher) {
+    watcher.use(made);
+    if (is_atomic) watcher.synchronize(made);
+  });
 }
 
 inline void fence_for(int order) {
-  if (active && order >= __ATOMIC_RELEASE) active->fence();
+  if (active && order >= __ATOMIC_RELEASE) tell([](auto& watcher) { watcher.fence(); });
 }
 
 }  // namespace
