@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from morph.backends import Backend, active, counting, resolve
+from morph.backends import Backend, counting, resolve
 from morph.backends.tables.table import Row, Status
 from morph.base.errors import MissingNameError
 from morph.finders.torch_cuda.functions import ServedFunction
@@ -119,7 +119,7 @@ class Answers:
         if not callable(own):
             return row.value
 
-        def nothing(wrapped: object, instance: object, args: object, kwargs: object) -> Any:
+        def nothing(*args: object, **kwargs: object) -> Any:
             self._noops[name] = self._noops.get(name, 0) + 1
             return row.value
 
@@ -156,14 +156,6 @@ def _dressed(adapter: Any, own: Any) -> Any:
 
 
 def _bound(own: Any, adapter: Callable[..., Any], target: Any) -> Any:
-    """Return a function that looks like CUDA's own and calls ``adapter(target, ...)``.
-
-    After the activation ends, code that still holds it calls CUDA's own.
-    """
-
-    def call(wrapped: Callable[..., Any], instance: object, args: Any, kwargs: Any) -> Any:
-        if active() is None and wrapped is not adapter:
-            return wrapped(*args, **kwargs)
-        return adapter(target, *args, **kwargs)
-
-    return ServedFunction(adapter if own is None else own, call)
+    """Return a function that looks like CUDA's own and calls ``adapter(target, ...)``."""
+    call = functools.partial(adapter, target)
+    return ServedFunction(functools.update_wrapper(call, adapter) if own is None else own, call)

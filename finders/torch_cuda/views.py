@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from morph.backends import active
 from morph.finders.callers import OWN_FOLDERS, PROGRAM, acts_for_caller, caller, module_of
 from morph.finders.scope import Scope
 from morph.finders.torch_cuda.functions import ServedFunction
@@ -146,14 +145,11 @@ class Views:
         return View(self.sees_cuda(PROGRAM))
 
     def predicate(self, truth: Callable[..., Any], cuda: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that calls ``cuda`` for callers that see CUDA, else ``truth``.
+        """Return a function that calls ``cuda`` for callers that see CUDA, else ``truth``."""
 
-        After the activation ends, code that still holds it calls ``truth``.
-        """
-
-        def answer(wrapped: Callable[..., Any], instance: object, args: Any, kwargs: Any) -> Any:
-            sees_cuda = active() is not None and self.sees_cuda(caller(sys._getframe().f_back))
-            return cuda(*args, **kwargs) if sees_cuda else wrapped(*args, **kwargs)
+        def answer(*args: Any, **kwargs: Any) -> Any:
+            sees_cuda = self.sees_cuda(caller(sys._getframe(1).f_back))
+            return (cuda if sees_cuda else truth)(*args, **kwargs)
 
         return ServedFunction(truth, answer)
 

@@ -49,14 +49,16 @@ def late(backend: Backend, vendors: Callable[..., Any], answer: type[int]) -> Ca
 
     Args:
         backend: The backend.
-        vendors: The vendor's function, which is called once a device has been used.
+        vendors: The vendor's function; the number is its answer once a device has been used.
         answer: ``bool`` or ``int``: the type of its result.
     """
     if backend.simulated:
         return vendors
 
     def counted() -> Any:
-        return vendors() if _is_used(backend.namespace) else answer(count(backend))
+        if not _is_used(backend.namespace):
+            return answer(count(backend))
+        return True if answer is bool else vendors()  # a device that was used is there
 
     return counted
 

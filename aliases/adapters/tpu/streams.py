@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from morph.aliases.adapters import streams
-from morph.aliases.adapters.tpu.devices import exchange_device, refuse_unless_own
+from morph.aliases.adapters.tpu.devices import directly, exchange_device, refuse_unless_own
 
 
 class DeviceGuard(streams.DeviceGuard):
@@ -24,14 +24,15 @@ def stream_of(target: Callable[..., Any], device: Any = None) -> Any:
         target: torch_tpu's function, which takes a ``torch.device`` with an index, or nothing.
         device: The device; None is the current one.
     """
-    return target() if device is None else target(torch.device("cuda", refuse_unless_own(device)))
+    stream = directly(target)
+    return stream() if device is None else stream(torch.device("cuda", refuse_unless_own(device)))
 
 
 def synchronize(target: Callable[[int], None], device: Any = None) -> None:
     """Implement ``torch.cuda.synchronize(device)``."""
     if device is not None:
         refuse_unless_own(device)
-    target(0)
+    directly(target)(0)
 
 
 def query(stream: Any) -> bool:

@@ -104,6 +104,7 @@ int numbered_by_cuda(c10::Device device) {
 
 c10::Device translate(c10::Device device) {
   if (device.type() != c10::DeviceType::CUDA) return device;
+  if (device.index() < 0) return c10::Device(target());
   if (int own = local_rank(); own >= 0)
     TORCH_CHECK(exists(device), device, ": the device is another process's, this one has cuda:", own);
   TORCH_CHECK(exists(device), device, ": the device does not exist, there ", device_count() == 1 ? "is " : "are ",

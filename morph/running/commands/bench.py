@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.epilog = (
-        "Times are medians in nanoseconds; half of all rounds have a ratio between the quartiles. "
-        "Exit status: 0, or 1 if a call fails."
+        "Times are the best of all rounds, in nanoseconds; half of all rounds have a ratio between the "
+        "quartiles. Exit status: 0, or 1 if a call fails."
     )
 
 

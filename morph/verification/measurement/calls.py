@@ -14,6 +14,7 @@ CALLS = {
     "torch.cuda.current_device()": "{module}.current_device()",
     "torch.cuda.current_stream()": "{module}.current_stream()",
     "torch.cuda.is_available()": "{module}.is_available()",
+    "torch.cuda.synchronize()": "{module}.synchronize()",
     "torch.device('cuda')": "torch.device('{device}')",
     "torch.empty(4, device='cuda')": "torch.empty(4, device='{device}')",
     "torch.empty(4)": "torch.empty(4)",
@@ -65,7 +66,8 @@ def figures(device_type: str, rounds: int = 60) -> Iterator[Figure]:
     import torch
 
     own = {"device": device_type, "module": f"torch.{device_type}", "is_device": f"is_{device_type}"}
-    names = {"torch": torch, "host": torch.ones(4), "there": torch.ones(4, device=device_type)}
+    tensors = {"host": torch.ones(4), "there": torch.ones(4, device=device_type)}
+    names = {"__name__": "__main__", "torch": torch, **tensors}
     for cuda, spelling in CALLS.items():
         try:
             works = _evaluator(cuda, names), _evaluator(spelling.format(**own), names)
