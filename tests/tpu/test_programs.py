@@ -164,6 +164,11 @@ def test_classes_that_are_missing_can_be_named_in_annotations(tpu: Platform, tmp
     assert "torch.cuda.CUDAGraph does not exist on backend 'tpu'" in tpu.run(program).stdout
 
 
+def test_random_moves_end_as_by_a_model_of_cuda(tpu: Platform) -> None:
+    done = complete([*tpu.command(morph=True), "-m", "tests.tpu.moves", "300"], env=tpu.environment)
+    assert done.stdout == "done\n", describe(done)
+
+
 def test_copies_end_before_what_is_not_pinned_changes(tpu: Platform) -> None:
     done = tpu.run(pathlib.Path(__file__).parent / "copies.py")
     assert done.stdout == "done\n"

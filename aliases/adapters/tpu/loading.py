@@ -51,6 +51,7 @@ def load(journal: Journal) -> None:
     _leave_out_warnings(journal)
     amp.serve(journal)
     compiling.serve(journal)
+    operators.serve_attention(journal)
     precision.serve(journal)
     random.serve(journal)
     launching.serve(journal, is_tpu=is_tpu)

@@ -15,11 +15,12 @@ def differences(seed: int) -> list[str]:
     """Runs the program of a seed on the model and on torch; returns the differences, and then its text."""
     program = choices.program(seed)
     with torch.no_grad():
-        found = _differences(seed, program, *programs.run(program))
+        found = compare(seed, program, *programs.run(program))
     return [*found, programs.describe(program)] if found else []
 
 
-def _differences(seed: int, program: Program, variables: list[Any], refusals: dict[int, str]) -> list[str]:
+def compare(seed: int, program: Program, variables: list[Any], refusals: dict[int, str]) -> list[str]:
+    """Returns where what torch made and refused is not as on the model."""
     found = _refusals(program, refusals)
     if not found:
         found = [line for pair in enumerate(zip(program.variables, variables, strict=True))
