@@ -166,15 +166,18 @@ def _pdist_backward(vendors: Any, keys: Any, grad: torch.Tensor, tensor: torch.T
     return vendors.call_boxed(keys, grad, tensor, *rest) if grad.numel() else torch.zeros_like(tensor)
 
 
-def _set(vendors: Any, keys: Any, tensor: torch.Tensor, source: torch.Tensor) -> Any:
-    """Refuse memory of another device, which torch_tpu takes (0.2.0).
+def _set(vendors: Any, keys: Any, tensor: torch.Tensor, source: Any, *rest: Any) -> Any:
+    """Refuse memory of another device, which torch_tpu takes, and do without strides (0.2.0).
 
     Raises:
-        RuntimeError: If the tensors are on different devices.
+        RuntimeError: If ``source``, a tensor or a storage, is on another device than the tensor.
     """
     if tensor.device != source.device:
         raise RuntimeError("set_() cannot give a tensor the memory of another device: the devices must match")
-    return vendors.call_boxed(keys, tensor, source)
+    if rest:
+        offset, size, *strides = rest
+        rest = offset, size, *(strides or [torch.empty(size, device="meta").stride()])
+    return vendors.call_boxed(keys, tensor, source, *rest)
 
 
 def _resize(
@@ -211,9 +214,12 @@ MENDED: dict[str, Callable[..., Any]] = {
     "_pdist_backward": _pdist_backward,
     "resize_": _resize,
     "set_.source_Tensor": _set,
+    "set_.source_Storage": _set,
+    "set_.source_Storage_storage_offset": _set,
     "_index_put_impl_": _with_number,
     "index_fill_.int_Tensor": _with_number,
     "fill_.Tensor": _with_number,
+    "where.self": _with_number,
 }
 KERNELS = {
     "_has_compatible_shallow_copy_type": _is_compatible,
