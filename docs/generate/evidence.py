@@ -100,12 +100,13 @@ def stacks() -> str:
             row["devices"],
             row["cpu"],
             row.get("npu", ""),
+            row.get("tpu", ""),
             str(row["seconds"]),
             _when(row["date"], row["commit"]),
         ]
         for row in record("repositories")["stack"]
     ]
-    return table(["stack, command, *numbers*", "devices", "cpu", "npu", "seconds", "recorded"], rows)
+    return table(["stack, command, *numbers*", "devices", "cpu", "npu", "tpu", "seconds", "recorded"], rows)
 
 
 def releases() -> str:
