@@ -38,8 +38,6 @@ _COMPILER = (
     "-fno-gnu-unique",  # a `__shared__` variable of an inline function is of its own library
 )
 
-# of MORPH_SANITIZE, those that look at each access
-_CHECKS = {"memory", "init", "race", "sync", "host", "all"}
 # g++ calls a function before each access to memory: native/sanitizer takes the place of libtsan
 _SANITIZED = (
     *(
@@ -141,7 +139,7 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
             language, given = ["-x", "c"], [each for each in given if not each.startswith("-std=c++")]
         words = [*_includes(), *given, *_dependencies(options, target), "-fPIC", *language]
         return _call([*_compiler(), *words, "-c", source, "-o", target])
-    is_sanitized = not _CHECKS.isdisjoint(os.environ.get("MORPH_SANITIZE", "").split(","))
+    is_sanitized = _is_sanitized()
     more = (_CHECKED,) if is_sanitized else ()
     status, text = _preprocess(source, target, options, scratch, *more)
     if status:
@@ -156,6 +154,14 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
     if is_sanitized:
         return _compile_checked([*words, *_SANITIZED], scratch, target)
     return _call([*words, "-x", "c++", "-fpreprocessed", "-c", str(scratch), "-o", target])
+
+
+def _is_sanitized() -> bool:
+    if not os.environ.get(variables.SANITIZE):
+        return False
+    from morph.software import settings  # slow, as its cards below
+
+    return not {settings.LEAK}.issuperset(settings.sanitizers())
 
 
 def _compile_checked(words: list[str], source: pathlib.Path, target: str) -> int:

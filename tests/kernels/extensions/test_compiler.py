@@ -135,6 +135,15 @@ def test_the_architecture_of_an_unknown_card_is_an_error(nvcc, tmp_path, monkeyp
     assert said.startswith("MORPH_DEVICE_PROFILE: there is no profile 't5'")
 
 
+def test_a_check_that_there_is_not_is_an_error(nvcc, tmp_path, monkeypatch):
+    monkeypatch.setenv("MORPH_SANITIZE", "memory,rase")
+    status, said = compile_source(nvcc, tmp_path, "")
+    assert (status, said) == (
+        1,
+        "MORPH_SANITIZE: what is checked must be of memory, init, race, sync, host, leak, not 'rase'\n",
+    )
+
+
 def test_an_error_of_the_user_keeps_its_line(nvcc, tmp_path):
     status, said = compile_source(nvcc, tmp_path, KERNEL % "out[0] = missing;")
     assert status == 1
