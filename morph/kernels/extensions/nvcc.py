@@ -157,11 +157,12 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
 
 
 def _is_sanitized() -> bool:
-    if not os.environ.get(variables.SANITIZE):
+    given = os.environ.get(variables.SANITIZE)
+    if not given:
         return False
     from morph.software import settings  # slow, as its cards below
 
-    return not {settings.LEAK}.issuperset(settings.sanitizers())
+    return not {settings.LEAK}.issuperset(settings.sanitizers(given))
 
 
 def _compile_checked(words: list[str], source: pathlib.Path, target: str) -> int:
