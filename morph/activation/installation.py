@@ -158,6 +158,8 @@ def _work_around(opened: Seam, backend: Backend) -> None:
         opened.number_by_local_rank()
     if facts.unordered_copies:
         opened.order_copies(f'no memory is pinned for {facts.name} here: to("cpu", non_blocking=True) waits')
+    if facts.exhausted:
+        opened.tell_exhaustion(facts.exhausted)
     if facts.unreduced:
         dtypes = " and ".join(facts.unreduced)
         saying = f"{facts.collective} reduces no {dtypes}: it is gathered, and reduced on the host"

@@ -131,6 +131,7 @@ def gigabytes_are_printed():
 
 def accelerator_tells_the_memory():
     x = torch.zeros(1000, device="cuda")
+    torch.accelerator.synchronize()
     assert torch.accelerator.memory_allocated() >= x.nbytes
     assert torch.accelerator.empty_cache() is None
 

@@ -79,6 +79,7 @@ def test_a_host_copy_does_not_follow_the_device(expression: str) -> None:
     there = torch.zeros(2, device="cuda")
     host = move(expression, there)
     there.add_(1)
+    torch.accelerator.synchronize()
     assert host.tolist() == [0, 0]
 
 

@@ -62,7 +62,7 @@ def _make(folder: pathlib.Path) -> None:
         where = [sys.executable, "-m", "pip", "--python", bed.python, "install", "--quiet", "--no-deps"]
         _run(*where, *WHEELS, *REQUIREMENTS)
         compiler = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden"]
-        _run(*compiler, SOURCES / "plugin.cpp", "-o", folder / "plugin.so", "-ldl")
+        _run(*compiler, *SOURCES.glob("*.cpp"), "-o", folder / "plugin.so", "-ldl")
         shutil.copy(SOURCES / "hardware.py", bed.packages / f"{HOOK}.py")
         (bed.packages / f"{HOOK}.pth").write_text(f"import {HOOK}\n", encoding="utf-8")
     except BaseException:
@@ -83,6 +83,7 @@ def _run(*command: object) -> None:
 def _identity() -> str:
     """Returns a name for all that the environment is made of, the borrowed packages included."""
     digest = hashlib.sha256(f"{sys.executable} {sys.version} {os.environ.get('VIRTUAL_ENV')}".encode())
-    for file in ("bed.py", "hardware.py", "plugin.cpp"):
+    native = sorted(file.name for file in SOURCES.iterdir() if file.suffix in {".cpp", ".h"})
+    for file in ("bed.py", "hardware.py", *native):
         digest.update((SOURCES / file).read_bytes())
     return digest.hexdigest()[:16]

@@ -10,6 +10,8 @@ from tests.platforms import REPOSITORY, Platform, complete, describe, platform
 
 pytestmark = pytest.mark.long
 
+# XLA's plug-in for the CPU as it is: it counts and pins no memory
+WITHOUT_MEMORY = {"XLA_CPU_PLUGIN_WITHOUT_MEMORY": "1"}
 PROGRAMS = sorted((pathlib.Path(__file__).parent / "programs").glob("*.py"))
 
 
@@ -113,7 +115,7 @@ assert vendors._get_global_precision() == vendors.Precision.HIGH
 torch.set_float32_matmul_precision("medium")
 assert vendors._get_global_precision() == vendors.Precision.DEFAULT
 
-for refused in ("torch.cuda.CUDAGraph()", "torch.cuda.memory_snapshot()", "torch.cuda.mem_get_info()"):
+for refused in ("torch.cuda.CUDAGraph()", "torch.cuda.memory_snapshot()"):
     try:
         eval(refused)
     except AttributeError as error:
@@ -131,6 +133,19 @@ else:
 
 def test_names_of_cuda_do_on_a_tpu_what_they_say(tpu: Platform) -> None:
     assert "UserWarning" not in tpu.run(NAMES).stderr
+
+
+def test_memory_that_is_not_counted_is_refused_and_that_is_not_pinned_is_copied(tpu: Platform) -> None:
+    program = "import torch; print(torch.ones(2).pin_memory().tolist()); torch.cuda.mem_get_info()"
+    done = tpu.run(program, environment=WITHOUT_MEMORY, check=False)
+    assert done.stdout == "[1.0, 1.0]\n", describe(done)
+    assert "this PJRT plug-in has no statistics of its allocator" in done.stderr
+
+
+def test_exhausted_memory_is_cudas_error_where_the_program_waits(tpu: Platform) -> None:
+    program = "import torch; x = torch.ones(2**33, device='cuda'); x[0].item()"
+    done = tpu.run(program, check=False)
+    assert "torch.OutOfMemoryError: CUDA out of memory. local_scalar_dense()" in done.stderr, describe(done)
 
 
 def test_what_has_no_kernel_is_computed_on_the_host_and_said_once(tpu: Platform) -> None:
@@ -169,8 +184,13 @@ def test_random_moves_end_as_by_a_model_of_cuda(tpu: Platform) -> None:
     assert done.stdout == "done\n", describe(done)
 
 
+def test_copies_of_pinned_memory_come_in_order(tpu: Platform) -> None:
+    done = tpu.run(pathlib.Path(__file__).parent / "pinned.py")
+    assert done.stdout == "done\n", describe(done)
+
+
 def test_copies_end_before_what_is_not_pinned_changes(tpu: Platform) -> None:
-    done = tpu.run(pathlib.Path(__file__).parent / "copies.py")
+    done = tpu.run(pathlib.Path(__file__).parent / "copies.py", environment=WITHOUT_MEMORY)
     assert done.stdout == "done\n"
     assert done.stderr.count('no memory is pinned for tpu here: to("cpu", non_blocking=True) waits') == 1
 

@@ -50,7 +50,8 @@ def register(*, is_tpu: bool) -> torch.library.Library:
     if not is_tpu:
         for key in (KEY, f"Autograd{KEY}"):
             library.impl(ATTENTION, _attention, key, allow_override=True)  # type: ignore[no-untyped-call]
-        library.impl("_pin_memory", _copy_of, "CPU")  # type: ignore[no-untyped-call]
+        pin = functools.partial(_pin_or_copy, torch.library.get_kernel("aten::_pin_memory", "CPU"))
+        library.impl("_pin_memory", pin, "CPU", with_keyset=True)  # type: ignore[no-untyped-call]
         for name in SCANS:
             library.impl(name, _on_host(name), KEY, allow_override=True)  # type: ignore[no-untyped-call]
     return library
@@ -92,9 +93,12 @@ def _on_host(name: str) -> Callable[..., Any]:
     return kernel
 
 
-def _copy_of(tensor: torch.Tensor, device: torch.device | None = None) -> torch.Tensor:
-    """Copy what other plug-ins cannot pin; a copy to the device then ends before it returns."""
-    return tensor.clone()
+def _pin_or_copy(kernel: Any, keys: Any, tensor: torch.Tensor, device: torch.device | None = None) -> Any:
+    """Copy where the plug-in pins no memory, which its first use tells; copies to the device then wait."""
+    try:
+        return kernel.call_boxed(keys, tensor, device)
+    except RuntimeError:  # "host memory allocator is not implemented for this client"
+        return tensor.clone()
 
 
 def _attention(

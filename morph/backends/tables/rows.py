@@ -74,6 +74,7 @@ class Facts(NamedTuple):
     host_kernels: bool = False
     own_device: bool = False
     unordered_copies: bool = False
+    exhausted: str = ""
     watcher: str = ""
 
 

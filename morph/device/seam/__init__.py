@@ -72,6 +72,13 @@ class Seam(Protocol):
             saying: The line that is said when the vendor first can pin no memory for one.
         """
 
+    def tell_exhaustion(self, words: str) -> None:
+        """Make the vendor's error for exhausted memory a ``torch.OutOfMemoryError`` where the host waits.
+
+        Args:
+            words: What the vendor's text has in it.
+        """
+
     def count_waits(self) -> None:
         """Count how often the host waits for a number of the device's, until the seam is disengaged."""
 

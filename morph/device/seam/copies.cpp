@@ -1,12 +1,17 @@
 // Copies with non_blocking=True between the target and memory of the host that is not pinned end before they return,
-// as CUDA's do: the vendor's read and write that memory later, when the program may have changed or freed it.
+// as CUDA's do: the vendor's read and write that memory later, when the program may have changed or freed it. Those of
+// pinned memory come after those before them, as on a stream: torch_tpu's do not, and write to memory that was freed
+// (0.2.0).
 #include "kernel.h"
 #include "seam.h"
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <vector>
 
 namespace seam {
 namespace {
@@ -31,19 +36,75 @@ bool is_pageable(const c10::IValue& value) {
   return tensor.is_cpu() && (is_without_pinned || !tensor.is_pinned());
 }
 
+// Copies that may not have ended, by the pinned memory that they read or write, which lives on until they have.
+class Outstanding {
+ public:
+  void wait_for(const at::Tensor& host, bool is_written) {
+    std::lock_guard lock(mutex_);
+    for (const auto& [memory, was_written] : copies_)
+      if (memory.is_alias_of(host.storage()) && (is_written || was_written)) return wait();
+  }
+  void add(const at::Tensor& host, bool is_written) {
+    std::lock_guard lock(mutex_);
+    copies_.emplace_back(host.storage(), is_written);
+    if (copies_.size() >= kMost || (bytes_ += host.nbytes()) >= kMostBytes) wait();
+  }
+  void wait_for_all() {
+    std::lock_guard lock(mutex_);
+    if (!copies_.empty()) wait();
+  }
+
+ private:
+  static constexpr size_t kMost = 64, kMostBytes = size_t{256} << 20;
+
+  void wait() {
+    c10::impl::VirtualGuardImpl guard(target());
+    guard.synchronizeDevice(guard.getDevice().index());
+    copies_.clear();
+    bytes_ = 0;
+  }
+
+  std::mutex mutex_;
+  std::vector<std::pair<c10::Storage, bool>> copies_;
+  size_t bytes_ = 0;
+};
+Outstanding& outstanding = *new Outstanding;
+
+bool is_on_target(const at::Tensor& tensor) { return tensor.device().type() == target(); }
+
+void wait_for_copies_of(const at::Tensor& written, const at::Tensor& read) {
+  if (written.is_cpu() && is_on_target(read)) outstanding.wait_for(written, true);
+  if (read.is_cpu() && is_on_target(written)) outstanding.wait_for(read, false);
+}
+
+void keep(const at::Tensor& written, const at::Tensor& read) {
+  if (written.is_cpu() && is_on_target(read)) outstanding.add(written, true);
+  if (read.is_cpu() && is_on_target(written)) outstanding.add(read, false);
+}
+
+template <class Function>
+void for_each_copy(const c10::IValue& written, const c10::IValue& read, Function function) {
+  if (written.isTensor()) return function(written.toTensor(), read.toTensor());
+  auto targets = written.toTensorVector(), sources = read.toTensorVector();
+  for (size_t i = 0; i < std::min(targets.size(), sources.size()); ++i) function(targets[i], sources[i]);
+}
+
 void copy_in_order(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  c10::IValue written = argument(op, *stack, "self"), read = argument(op, *stack, "src");
   c10::IValue& non_blocking = argument(op, *stack, "non_blocking");
-  if (non_blocking.toBool() &&
-      (is_pageable(argument(op, *stack, "self")) || is_pageable(argument(op, *stack, "src"))))
-    non_blocking = false;
+  if (non_blocking.toBool() && (is_pageable(written) || is_pageable(read))) non_blocking = false;
+  bool goes_on = non_blocking.toBool();
+  for_each_copy(written, read, wait_for_copies_of);
   copying.call_targets(op, keys, stack);
+  if (goes_on) for_each_copy(written, read, keep);
 }
 
 // To new memory of the host, which is pinned, as CUDA's; where the vendor can pin none, the copy ends first.
 void move_to_host(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
   Stack again = *stack;
   try {
-    return copying.call_targets(op, keys, stack);
+    copying.call_targets(op, keys, stack);
+    return outstanding.add(stack->back().toTensor(), true);
   } catch (const c10::NotImplementedError&) {
     *stack = std::move(again);
     is_without_pinned = true;
@@ -54,12 +115,16 @@ void move_to_host(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack
 }
 
 void move_in_order(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  at::Tensor read = argument(op, *stack, "self").toTensor();
   c10::IValue& non_blocking = argument(op, *stack, "non_blocking");
   const c10::IValue& device = argument(op, *stack, "device");
   bool is_to_host = device.isDevice() && device.toDevice().is_cpu();
   if (non_blocking.toBool() && is_to_host && !is_without_pinned) return move_to_host(op, keys, stack);
-  if (is_to_host || is_pageable(argument(op, *stack, "self"))) non_blocking = false;
+  if (is_to_host || is_pageable(read)) non_blocking = false;
+  bool goes_on = non_blocking.toBool();
+  if (read.is_cpu()) outstanding.wait_for(read, false);
   copying.call_targets(op, keys, stack);
+  if (goes_on && read.is_cpu()) outstanding.add(read, false);
 }
 
 }  // namespace
@@ -71,6 +136,9 @@ void order_copies(const std::string& saying) {
   copying.put<&move_in_order>("aten::_to_copy");
 }
 
-void disengage_copies() { copying.remove(); }
+void disengage_copies() {
+  copying.remove();
+  outstanding.wait_for_all();
+}
 
 }  // namespace seam

@@ -28,6 +28,7 @@ constexpr Part parts[] = {
     {[] {}, disengage_reductions},
     {[] {}, disengage_host},
     {[] {}, disengage_copies},
+    {[] {}, disengage_exhaustion},
     {[] {}, disengage_waits},
 };
 
@@ -144,6 +145,8 @@ PyMethodDef functions[] = {
      "Has the host compute what the device has no kernel for."},
     {"order_copies", of_text<order_copies>, METH_O,
      "Has copies end before they return where the host's memory is not pinned."},
+    {"tell_exhaustion", of_text<tell_exhaustion>, METH_O,
+     "Makes the vendor's error for exhausted memory a torch.OutOfMemoryError."},
     {"count_waits", plain<count_waits>, METH_NOARGS, "Counts how often the host waits for a number of the device's."},
     {"waits", waited, METH_NOARGS, "That count, and the thread that waits now, or 0."},
     {"number_by_local_rank", plain<number_by_local_rank>, METH_NOARGS,

@@ -22,7 +22,7 @@ class NativeSeam:
         self.leave_out_formats = module.leave_out_formats
         self.compute_rest_on_host = module.compute_rest_on_host
         self.number_by_local_rank = module.number_by_local_rank
-        self.order_copies = module.order_copies
+        self.order_copies, self.tell_exhaustion = module.order_copies, module.tell_exhaustion
         self.count_waits, self.waits = module.count_waits, module.waits
 
     def answer_by_caller(self, views: Views) -> None:

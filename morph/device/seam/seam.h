@@ -80,6 +80,10 @@ void disengage_host();
 void order_copies(const std::string& saying);
 void disengage_copies();
 
+// Makes the vendor's error that has these words a torch.OutOfMemoryError.
+void tell_exhaustion(const std::string& words);
+void disengage_exhaustion();
+
 // From now on counts how often the host waits for a number of the target's. `waits` has the count, and the thread
 // that waits now, as Python numbers it, or 0.
 void count_waits();

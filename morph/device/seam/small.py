@@ -80,6 +80,9 @@ class PythonSeam:
     def order_copies(self, saying: str) -> None:
         """Does nothing: a kernel in Python for every copy would cost each program too much."""
 
+    def tell_exhaustion(self, words: str) -> None:
+        """Does nothing: a kernel in Python for every copy would cost each program too much."""
+
     def count_waits(self) -> None:
         """Does nothing: a kernel in Python would cost each ``Tensor.item()`` a third of its time."""
 
