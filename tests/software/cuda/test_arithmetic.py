@@ -197,3 +197,16 @@ def test_numbers_that_a_type_does_not_hold_are_converted_as_on_the_cpu():
     assert_close((whole.cuda() + 2**40).cpu(), whole + 2**40)
     assert (whole.cuda() * 1.5).dtype == torch.float32
     assert (x.cuda() * 1j).dtype == torch.complex64
+
+
+def test_lists_of_booleans_have_absolute_values_where_one_tensor_has_none():
+    alike = [torch.tensor([[True, False]] * 2, device=CUDA).t() for _ in range(2)]
+    results = torch._foreach_abs(alike)
+    assert [each.tolist() for each in results] == [each.tolist() for each in alike]
+    assert results[0].stride() == alike[0].stride()
+    assert results[0].data_ptr() != alike[0].data_ptr()
+    torch._foreach_abs_(alike)
+    assert alike[1].tolist() == [[True, True], [False, False]]
+    for other in (torch.ones(2, device=CUDA), torch.ones(4, dtype=torch.bool, device=CUDA)[::2]):
+        with pytest.raises(NotImplementedError, match="\"abs_cuda\" not implemented for 'Bool'"):
+            torch._foreach_abs([alike[0], other])

@@ -5,6 +5,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/ScalarOps.h>
+#include <ATen/core/functional.h>
 #include <ATen/native/ForeachUtils.h>
 
 namespace software {
@@ -190,7 +191,27 @@ void by_numbers_in_place(at::TensorList self, at::TensorList first, at::TensorLi
   function(self, first, second, at::native::convert_tensor_to_scalar_list(numbers, int64_t(first.size())));
 }
 
+// CUDA's kernel for alike tensors takes booleans, which abs leaves as they are, though its abs of one tensor does not.
+bool alike_booleans(at::TensorList self) {
+  return !self.empty() && self[0].scalar_type() == at::kBool && at::native::can_use_fast_route({self});
+}
+
+std::vector<Tensor> absolutes(at::TensorList self) {
+  using Op = at::_ops::_foreach_abs;
+  static UnboxedForLists<Op::schema> others(Op::name, &Op::redispatch);
+  if (!alike_booleans(self)) return others(self);
+  return c10::fmap(self, [](const Tensor& each) { return each.clone(); });
+}
+
+void absolutes_in_place(at::TensorList self) {
+  using Op = at::_ops::_foreach_abs_;
+  static UnboxedForLists<Op::schema> others(Op::name, &Op::redispatch);
+  if (!alike_booleans(self)) others(self);
+}
+
 void install_lists(torch::Library& library) {
+  library.impl("_foreach_abs", &absolutes);
+  library.impl("_foreach_abs_", &absolutes_in_place);
   library.impl("_foreach_addcdiv.Tensor", &by_numbers<&at::_ops::_foreach_addcdiv_ScalarList::call>);
   library.impl("_foreach_addcmul.Tensor", &by_numbers<&at::_ops::_foreach_addcmul_ScalarList::call>);
   library.impl("_foreach_addcdiv_.Tensor", &by_numbers_in_place<&at::_ops::_foreach_addcdiv__ScalarList::call>);
