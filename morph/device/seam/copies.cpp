@@ -36,18 +36,26 @@ bool is_pageable(const c10::IValue& value) {
   return tensor.is_cpu() && (is_without_pinned || !tensor.is_pinned());
 }
 
-// Copies that may not have ended, by the pinned memory that they read or write, which lives on until they have.
+// Copies that may not have ended, by the pinned memory that they read or write. What one writes to lives on until then.
 class Outstanding {
  public:
   void wait_for(const at::Tensor& host, bool is_written) {
     std::lock_guard lock(mutex_);
-    for (const auto& [memory, was_written] : copies_)
-      if (memory.is_alias_of(host.storage()) && (is_written || was_written)) return wait();
+    for (const Copy& each : copies_)
+      if (each.memory._unsafe_get_target() == memory_of(host) && (is_written || each.written)) return wait();
   }
-  void add(const at::Tensor& host, bool is_written) {
+  void add_read(const at::Tensor& host) {
     std::lock_guard lock(mutex_);
-    copies_.emplace_back(host.storage(), is_written);
-    if (copies_.size() >= kMost || (bytes_ += host.nbytes()) >= kMostBytes) wait();
+    auto is_needless = [&](const Copy& each) {
+      return each.memory.expired() || (!each.written && each.memory._unsafe_get_target() == memory_of(host));
+    };
+    copies_.erase(std::remove_if(copies_.begin(), copies_.end(), is_needless), copies_.end());
+    copies_.push_back({weak(host), {}});
+  }
+  void add_written(const at::Tensor& host) {
+    std::lock_guard lock(mutex_);
+    copies_.push_back({weak(host), host.storage()});
+    if ((bytes_written_ += host.nbytes()) >= kMostBytes || copies_.size() >= kMost) wait();
   }
   void wait_for_all() {
     std::lock_guard lock(mutex_);
@@ -55,18 +63,26 @@ class Outstanding {
   }
 
  private:
-  static constexpr size_t kMost = 64, kMostBytes = size_t{256} << 20;
+  struct Copy {
+    c10::weak_intrusive_ptr<c10::StorageImpl> memory;
+    c10::Storage written;
+  };
+  static constexpr size_t kMost = 1024, kMostBytes = size_t{256} << 20;
 
+  static c10::StorageImpl* memory_of(const at::Tensor& host) { return host.storage().unsafeGetStorageImpl(); }
+  static c10::weak_intrusive_ptr<c10::StorageImpl> weak(const at::Tensor& host) {
+    return c10::weak_intrusive_ptr<c10::StorageImpl>(host.storage().getWeakStorageImpl());
+  }
   void wait() {
     c10::impl::VirtualGuardImpl guard(target());
     guard.synchronizeDevice(guard.getDevice().index());
     copies_.clear();
-    bytes_ = 0;
+    bytes_written_ = 0;
   }
 
   std::mutex mutex_;
-  std::vector<std::pair<c10::Storage, bool>> copies_;
-  size_t bytes_ = 0;
+  std::vector<Copy> copies_;
+  size_t bytes_written_ = 0;
 };
 Outstanding& outstanding = *new Outstanding;
 
@@ -78,8 +94,8 @@ void wait_for_copies_of(const at::Tensor& written, const at::Tensor& read) {
 }
 
 void keep(const at::Tensor& written, const at::Tensor& read) {
-  if (written.is_cpu() && is_on_target(read)) outstanding.add(written, true);
-  if (read.is_cpu() && is_on_target(written)) outstanding.add(read, false);
+  if (written.is_cpu() && is_on_target(read)) outstanding.add_written(written);
+  if (read.is_cpu() && is_on_target(written)) outstanding.add_read(read);
 }
 
 template <class Function>
@@ -104,7 +120,7 @@ void move_to_host(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack
   Stack again = *stack;
   try {
     copying.call_targets(op, keys, stack);
-    return outstanding.add(stack->back().toTensor(), true);
+    return outstanding.add_written(stack->back().toTensor());
   } catch (const c10::NotImplementedError&) {
     *stack = std::move(again);
     is_without_pinned = true;
@@ -124,7 +140,7 @@ void move_in_order(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stac
   bool goes_on = non_blocking.toBool();
   if (read.is_cpu()) outstanding.wait_for(read, false);
   copying.call_targets(op, keys, stack);
-  if (goes_on && read.is_cpu()) outstanding.add(read, false);
+  if (goes_on && read.is_cpu()) outstanding.add_read(read);
 }
 
 }  // namespace
