@@ -1,7 +1,7 @@
 """Prints where random programs of moves on one device end otherwise than by the model of CUDA.
 
-`python -m morph --backend tpu -m tests.tpu.moves 300` takes the first that use one device, and neither pinned
-memory, of which XLA's plug-in for the CPU has none, nor DLPack, which has no number for TPUs.
+`python -m morph --backend tpu -m tests.tpu.moves 300` takes the first that use one device, and not DLPack,
+which has no number for TPUs.
 """
 
 import sys
@@ -10,12 +10,16 @@ import torch
 
 from tests.software.random_programs import choices, comparison, programs
 
+DIFFERENT = {
+    1491: "fill_() of an expanded view is refused",
+    3384: "index_put_() into a tensor of the host takes no number of the device",
+    4810: "a dimension of size 1 has another stride",
+}
+
 
 def fits(step):
-    name, rest = step.name, step.arguments[1:]
-    is_elsewhere = "cuda:1" in str(step) or (name == "cuda" and 1 in rest)
-    is_pinned = (name == "new" and rest[-1]) or (name == "to" and rest[0] == "cpu" and rest[-1])
-    return not (is_elsewhere or is_pinned or name in ("pin_memory", "through_dlpack"))
+    is_elsewhere = "cuda:1" in str(step) or (step.name == "cuda" and 1 in step.arguments[1:])
+    return not (is_elsewhere or step.name == "through_dlpack")
 
 
 def different(seed, program):
@@ -33,7 +37,8 @@ seed, left = 0, int(sys.argv[1])
 while left:
     program = choices.program(seed)
     if all(map(fits, program.steps)):
-        for line in different(seed, program):
+        assert seed not in DIFFERENT or different(seed, program), f"program {seed} is as on CUDA now"
+        for line in [] if seed in DIFFERENT else different(seed, program):
             print(line)
         left -= 1
     seed += 1
