@@ -97,7 +97,9 @@ def _pin_or_copy(kernel: Any, keys: Any, tensor: torch.Tensor, device: torch.dev
     """Copy where the plug-in pins no memory, which its first use tells; copies to the device then wait."""
     try:
         return kernel.call_boxed(keys, tensor, device)
-    except RuntimeError:  # "host memory allocator is not implemented for this client"
+    except RuntimeError as error:
+        if "host memory allocator is not implemented" not in str(error):
+            raise
         return tensor.clone()
 
 
