@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from morph.kernels.ptx.calls import WORD, Call, acts, translates_several
@@ -26,6 +27,11 @@ FACTORS = {
 SUMS = {"f16": "morph_ptx::f16", "f32": "float", "f64": "double", "s32": "int32_t"}
 _FORM = re.compile(
     r"sync\.aligned\.m(?P<rows>\d+)n8k(?P<depth>\d+)\.row\.col\.(?P<sum>\w+)\.(?P<left>\w+)\.(?P<right>\w+)\.(?P=sum)"
+)
+
+# Volta's: four products of 8 by 4 by 8, each of four lanes and those 16 above them
+_QUAD_PAIRS = re.compile(
+    r"sync\.aligned\.m8n8k4\.(?P<left>row|col)\.(?P<right>row|col)\.(?P<sum>f16|f32)\.f16\.f16\.(?P=sum)"
 )
 
 
@@ -78,13 +84,19 @@ class Product:
 def _multiplied(call: Call) -> str:
     """Return A * B + C."""
     call.of_block()
+    if pairs := _QUAD_PAIRS.fullmatch(".".join(call.instruction.modifiers)):
+        by_rows = (str(pairs[side] == "row").lower() for side in ("left", "right"))
+        function = f"QuadPairs<{', '.join(by_rows)}, {SUMS[pairs['sum']]}>"
+        counts = (WORD, 2), (WORD, 2), (WORD, int(pairs["sum"][1:]) // 4)
+        return f"morph_ptx::{function}::of({_fragments(call, counts)})"
     product = _product(call)
-    fragments = (
-        _fragment(call, operand, *expected)
-        for operand, expected in zip(call.instruction.operands[1:4], product.fragments, strict=True)
-    )
     saturates = str("satfinite" in call.words).lower()
-    return f"morph_ptx::Product<{product.arguments}>::of({', '.join(fragments)}, {saturates})"
+    return f"morph_ptx::Product<{product.arguments}>::of({_fragments(call, product.fragments)}, {saturates})"
+
+
+def _fragments(call: Call, expected: Iterable[tuple[Type, int]]) -> str:
+    operands = zip(call.instruction.operands[1:4], expected, strict=True)
+    return ", ".join(_fragment(call, operand, *each) for operand, each in operands)
 
 
 def _product(call: Call) -> Product:

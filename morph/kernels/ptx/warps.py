@@ -68,3 +68,12 @@ def _waited(call: Call) -> str:
     barrier, threads = (call.read(each, WORD) for each in (*operands, "0")[:2])
     waits = str("sync" in call.words).lower()
     return f"::morph_cuda::arrive_at({barrier}, {threads}, {waits})"
+
+
+@acts("trap")
+def _ended(call: Call) -> str:
+    """Return the end of the launch by an error."""
+    call.of_block()
+    call.only(set())
+    place = "__builtin_FILE(), __builtin_LINE(), __func__"
+    return f'::morph_cuda::fail("the instruction trap was carried out", {place})'

@@ -91,6 +91,30 @@ def test_errors_are_numbers(run):
 
 
 @pytest.mark.long
+def test_trap_ends_a_launch(run, tmp_path):
+    (tmp_path / "trap.cu").write_text(
+        """#include <cstdio>
+__global__ void checked(int limit) {
+  if (threadIdx.x >= limit) asm volatile("trap;");
+}
+int main() {
+  for (int limit : {32, 7}) {
+    checked<<<1, 32>>>(limit);
+    puts(cudaGetErrorName(cudaDeviceSynchronize()));
+  }
+}
+"""
+    )
+    run("nvcc", "trap.cu", "-o", "trap")
+    done = run("./trap")
+    assert done.stdout.split() == ["cudaSuccess", "cudaErrorAssert"]
+    assert (
+        "the instruction trap was carried out at trap.cu:3 (checked), block [0,0,0], thread [7,0,0]"
+        in done.stderr
+    )
+
+
+@pytest.mark.long
 def test_the_sanitizer_looks_at_a_program(run):
     run("nvcc", SOURCES / "outside.cu", "-o", "outside", MORPH_SANITIZE="memory")
     said = run("./outside", status=700 % 256, MORPH_SANITIZE="memory").stderr

@@ -90,6 +90,20 @@ def test_sums_in_half_precision():
     assert torch.equal(result_of(halves), (left.double() @ right.double().T).half())
 
 
+@pytest.mark.parametrize("layouts", range(4))
+def test_products_of_quad_pairs(layouts):
+    left, right, out = drawn(4, 8, 4).half(), drawn(4, 4, 8).half(), torch.empty(4, 8, 8, device="cuda")
+    call("quad_pairs", "launch_single", layouts, left.cuda(), right.cuda(), out)
+    assert torch.equal(out.cpu(), (left.double() @ right.double() + 1).float())
+
+
+def test_products_of_quad_pairs_in_half_precision():
+    left, right = drawn(4, 8, 4).half(), drawn(4, 4, 8).half()
+    out = torch.empty(4, 8, 8, device="cuda", dtype=torch.float16)
+    call("quad_pairs", "launch_halves", left.cuda(), right.cuda(), out)
+    assert torch.equal(out.cpu(), (left.double() @ right.double()).half())
+
+
 def test_numbers_of_eight_bits():
     left, right = drawn(16, 32).to(torch.float8_e4m3fn), drawn(8, 32).to(torch.float8_e5m2)
     sums = torch.zeros(32, 4, device="cuda")

@@ -94,6 +94,39 @@ struct Product {
   }
 };
 
+// Four products of 8 by 4 by 8 halves, each of four lanes and those 16 above: lane l of these eight, or of four where a
+// matrix lies the other way, has a row of A and a column of B (PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16").
+template <bool left_by_rows, bool right_by_rows, class C>
+struct QuadPairs {
+  static constexpr int in_sum = sizeof(C) == 2 ? 2 : 1, of_c = 8 / in_sum;
+  using Halves = ::morph_cuda::Exchange<Vector<uint32_t, 2>>;
+
+  static Vector<uint32_t, of_c> of(Vector<uint32_t, 2> a, Vector<uint32_t, 2> b, Vector<uint32_t, of_c> c) {
+    Halves left(::morph_cuda::kAll, a), right(::morph_cuda::kAll, b);
+    Vector<uint32_t, of_c> all{};
+    for (int i = 0; i < 8; i++) {
+      double sum = element<C>(c[i / in_sum] >> (i % in_sum * 16), 0);
+      for (int k = 0; k < 4; k++)
+        sum += element_of(left, row(i), k, left_by_rows) * element_of(right, column(i), k, !right_by_rows);
+      all.parts[i / in_sum] |= uint32_t(bits<C>(C(sum))) << (i % in_sum * 16);
+    }
+    return all;
+  }
+
+ private:
+  static int row(int i) {
+    int lane = ::morph_cuda::lane();
+    return lane / 16 * 4 + (in_sum == 2 ? lane % 4 : lane % 2 + i / 2 % 2 * 2);
+  }
+  static int column(int i) { return in_sum == 2 ? i : i / 4 * 4 + ::morph_cuda::lane() / 2 % 2 * 2 + i % 2; }
+  // Of A's row or B's column the element k, which the lane of that row or column has, or that of k.
+  static double element_of(Halves& halves, int line, int k, bool by_lines) {
+    auto held = halves.read(::morph_cuda::lane() % 16 / 4 * 4 + line / 4 * 16 + (by_lines ? line % 4 : k));
+    int place = by_lines ? k : line % 4;
+    return element<f16>(held[place / 2], place % 2);
+  }
+};
+
 // Each lane of the first 8 * count names the 16 bytes of a row; lane 4 g + t gets the elements 2 t and 2 t + 1 of row g of
 // each matrix, or of its column g.
 template <int count, bool transposed>
