@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from morph.kernels.ptx.calls import SYMBOLS, WORD, Call, of_type, translates
+from morph.kernels.ptx.registers import Type
 
 
 @translates("and", "or", "xor")
@@ -60,5 +63,16 @@ def _permuted(call: Call) -> str:
 @translates("dp4a")
 def _dot(call: Call) -> str:
     call.only(())
-    of = ", ".join("int8_t" if type.is_signed else "uint8_t" for type in call.types)
-    return f"morph_ptx::dp4a<{of}>({', '.join(call.sources(WORD))})"
+    return f"morph_ptx::dp4a<{_bytes(call.types)}>({', '.join(call.sources(WORD))})"
+
+
+@translates("vabsdiff4")
+def _differences(call: Call) -> str:
+    call.only({"add"})
+    if "add" not in call.words:
+        raise call.refusal("it is translated with .add only")
+    return f"morph_ptx::vabsdiff4<{_bytes(call.types[1:])}>({', '.join(call.sources(WORD))})"
+
+
+def _bytes(types: Iterable[Type]) -> str:
+    return ", ".join("int8_t" if type.is_signed else "uint8_t" for type in types)

@@ -110,6 +110,12 @@ INTEGERS: dict[str, Callable[..., int]] = {
     "dp4a.s32.u32 $0, $1, $2, $3;": lambda a, b, c: (
         c + sum(signed(a >> at & 255, 8) * (b >> at & 255) for at in range(0, 32, 8))
     ),
+    "vabsdiff4.u32.u32.u32.add $0, $1, $2, $3;": lambda a, b, c: (
+        c + sum(abs((a >> at & 255) - (b >> at & 255)) for at in range(0, 32, 8))
+    ),
+    "vabsdiff4.s32.s32.u32.add $0, $1, $2, $3;": lambda a, b, c: (
+        c + sum(abs(signed(a >> at & 255, 8) - (b >> at & 255)) for at in range(0, 32, 8))
+    ),
     "mov.b64 $0, {$1, $2};": lambda a, b: a & 0xFFFFFFFF | (b & 0xFFFFFFFF) << 32,
     "{ .reg .b32 a, b; mov.b64 {a, b}, $1; add.u32 $0, a, b; }": lambda a: (a & 0xFFFFFFFF) + (a >> 32),
     "{ .reg .pred p; setp.lt.s32 p, $1, $2; selp.b32 $0, $1, $2, p; }": lambda a, b: min(

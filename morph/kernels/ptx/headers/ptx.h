@@ -5,6 +5,7 @@
 #include "ptx_numbers.h"
 
 #include <chrono>
+#include <cstdlib>
 
 namespace morph_ptx {
 
@@ -183,6 +184,11 @@ inline uint32_t prmt(uint32_t a, uint32_t b, uint32_t selector) {
 template <class A, class B>
 uint32_t dp4a(uint32_t a, uint32_t b, uint32_t sum) {
   for (int i = 0; i < 32; i += 8) sum += uint32_t(int32_t(A(a >> i)) * int32_t(B(b >> i)));
+  return sum;
+}
+template <class A, class B>
+uint32_t vabsdiff4(uint32_t a, uint32_t b, uint32_t sum) {
+  for (int i = 0; i < 32; i += 8) sum += uint32_t(std::abs(int32_t(A(a >> i)) - int32_t(B(b >> i))));
   return sum;
 }
 
