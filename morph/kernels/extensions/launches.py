@@ -12,6 +12,7 @@ _END = re.compile(r">\s*>\s*>\s*(?=\()")
 _CALLED = re.compile(r"(?<!\w)(\w+)\s*\(")
 _NO_KERNELS = ("__launch_bounds__", "__attribute__", "__cluster_dims__", "alignas")
 _ADDRESS = r"\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)\s*&?\s*(?=(?P<name>\w+)\s*[<,;)}\]])"
+_LAUNCHED = re.compile(r"\bcudaLaunch(?:Cooperative)?Kernel\s*\(\s*\Z")
 LINE = re.compile(r"\n(?:#[^\n]*\n)*")
 _NULL = {"0", "NULL", "__null"}
 
@@ -25,8 +26,11 @@ def translate(source: Source, edits: Edits) -> None:
     for match in openings(source):
         _translate(source, edits, match.start(), match.end())
     names = {called[1] for _, called in kernels(source)}
-    for match in source.find(_ADDRESS) if names else ():
-        if match["name"] in names:
+    for match in source.find(_ADDRESS):
+        # a variable that is launched may have a kernel's type, which tells its parameters
+        if match["name"] in names or _LAUNCHED.search(
+            source.code[max(0, match.start() - 80) : match.start()]
+        ):
             edits.replace(*match.span(), "::morph_cuda::kernel_address->*")
 
 

@@ -28,6 +28,12 @@ def test_a_launch_by_its_configuration():
     assert call("grids", "launch_rounds_by_configuration", values, out, 1, 4, 2) == NOT_SUPPORTED
 
 
+def test_a_launch_by_a_variable():
+    out = integers(64)
+    assert call("grids", "launch_by_a_variable", out, 7) == 0
+    assert out.tolist() == [7] * 64
+
+
 def test_more_blocks_than_live_at_once_are_refused():
     assert call("grids", "launch_rounds", integers(32), integers(32), 1, 1_000_000) == TOO_LARGE
 

@@ -147,7 +147,11 @@ cudaError_t launch_by_address(void* kernel, dim3 grid, dim3 block, void** argume
 struct KernelAddress {};
 inline constexpr KernelAddress kernel_address;
 
-// What the translation of `(void*)kernel` calls.
+// What the translation of `(void*)kernel` calls, whose pointer may be none to a kernel.
+template <class T>
+inline void* operator->*(KernelAddress, T* pointer) {
+  return (void*)pointer;
+}
 template <class... P>
 inline void* operator->*(KernelAddress, void (*kernel)(P...)) {
   return remember(reinterpret_cast<void*>(kernel), [](void* address, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream) {

@@ -47,7 +47,23 @@ __global__ void locked(int* lock, int* flag, int* sum) {
   }
 }
 
+__global__ void filled(int* out, int value) { out[blockIdx.x * blockDim.x + threadIdx.x] = value; }
+
+// Kernels in a table are launched by a variable, as exllamav3's are.
+using Kernel = void (*)(int*, int);
+Kernel table[] = {nullptr, filled};
+
 extern "C" {
+int launch_by_a_variable(int* out, int value) {
+  Kernel kernel = table[1];
+  void* arguments[] = {&out, &value};
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 1024);
+  int first = cudaLaunchKernel(
+    (void*) kernel, dim3(1), dim3(32), arguments, 0, nullptr
+  );
+  out += 32;
+  return first ? first : cudaLaunchCooperativeKernel((void *)kernel, dim3(1), dim3(32), arguments, 0, nullptr);
+}
 int launch_rounds(int* from, int* to, int count, int blocks) {
   void* arguments[] = {&from, &to, &count};
   return cudaLaunchCooperativeKernel((void*)rounds, dim3(blocks), dim3(32), arguments, 0, nullptr);
