@@ -36,6 +36,9 @@ GONE = "torch._custom_op.functional"
 if not importlib.util.find_spec(GONE):
     sys.modules[GONE] = types.ModuleType(GONE)
     vars(sys.modules[GONE])["register_functional_op"] = None
-if pathlib.Path(os.environ.get("MORPH_PYTORCH_CHOSEN", "")).name.startswith("inductor."):
+FILE = pathlib.Path(os.environ.get("MORPH_PYTORCH_CHOSEN", "")).name  # with dots for slashes
+if FILE.startswith("inductor."):
     compile_fx = importlib.import_module("torch._inductor.compile_fx")
     vars(compile_fx).setdefault("complex_memory_overlap", None)
+if FILE.startswith("distributed."):
+    importlib.import_module("tests.pytorch.launched")

@@ -40,6 +40,7 @@ void install(Settings wanted) {
   install_indexing();
   if (chosen.type == c10::DeviceType::CUDA)
     for (torch::Library& library = library_for(backend_key()); Kernels each : cudas_kernels()) each(library);
+  install_products_of_halves();
   install_neural_operators();
   install_recurrent_networks();
   install_attention();

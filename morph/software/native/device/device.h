@@ -42,6 +42,7 @@ void install_sparse();
 __attribute__((weak)) void install_operators();  // null where the device is built without unboxed kernels
 void install_fallback();
 void install_neural_operators();
+void install_products_of_halves();
 void install_recurrent_networks();
 void install_attention();
 void install_profiler();

@@ -17,9 +17,9 @@ using Names = std::set<std::string_view>;
 // whose results for integers are floating-point numbers, or that have no kernel for integers
 const Names& of_floats() {
   static const Names names{
-      "acos",  "addcdiv", "addcmul", "asin", "atan", "cos",  "cosh",  "div",        "erf",  "erfc",    "exp",
-      "expm1", "ceil",    "floor",   "frac", "lerp", "lgamma", "log", "log10",      "log1p", "log2",   "norm",
-      "round", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"};
+      "acos", "addcdiv", "addcmul", "asin", "atan", "clamp_max", "clamp_min", "cos", "cosh", "div", "erf", "erfc", "exp",
+      "expm1", "ceil", "floor", "frac", "lerp", "lgamma", "log", "log10", "log1p", "log2", "maximum", "minimum", "norm",
+      "pow", "round", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"};
   return names;
 }
 

@@ -1,6 +1,7 @@
 // Operators that torch has only for each device type: convolution, and the cells of recurrent networks.
-#include "operators/unboxed.h"
+#include "operators/halves.h"
 #include "operators/kernels.h"
+#include "operators/unboxed.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_convolution.h>
@@ -28,12 +29,24 @@ at::MemoryFormat cudnns_format(const Tensor& input, const Tensor& weight) {
   return format;
 }
 
+Optional optional_to_single(const Optional& tensor) { return tensor ? Optional(to_single(*tensor)) : tensor; }
+
+Tensor convolution_of_half(const Tensor& input, const Tensor& weight, const Optional& bias, IntArrayRef stride,
+                           IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
+                           int64_t groups) {
+  return to_half(at::convolution(to_single(input), to_single(weight), optional_to_single(bias), stride, padding,
+                                 dilation, transposed, output_padding, groups));
+}
+
 // torch's `convolution` calls it, and torch.jit.trace records it.
 Tensor any_convolution(const Tensor& input, const Tensor& weight, const Optional& bias, IntArrayRef stride,
                        IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                        int64_t groups, bool benchmark, bool deterministic, bool cudnn, bool allow_tf32) {
-  Tensor result = at::_convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups,
-                                   benchmark, deterministic, cudnn, allow_tf32);
+  Tensor result = is_slow_half(input)
+                      ? convolution_of_half(input, weight, bias, stride, padding, dilation, transposed,
+                                            output_padding, groups)
+                      : at::_convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding,
+                                         groups, benchmark, deterministic, cudnn, allow_tf32);
   return cudnn ? result.contiguous(cudnns_format(input, weight)) : result;
 }
 
@@ -58,6 +71,19 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Optional& bi
                    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                    int64_t groups) {
   return at::convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
+}
+
+std::tuple<Tensor, Tensor, Tensor> convolution_backward_of_half(
+    const Tensor& gradient, const Tensor& input, const Tensor& weight, at::OptionalIntArrayRef bias, IntArrayRef stride,
+    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding, int64_t groups,
+    std::array<bool, 3> wanted) {
+  bool is_wide = is_slow_half(input);
+  auto widened = [is_wide](const Tensor& each) { return is_wide ? to_single(each) : each; };
+  auto [of_input, of_weight, of_bias] =
+      at::convolution_backward(widened(gradient), widened(input), widened(weight), bias, stride, padding, dilation,
+                               transposed, output_padding, groups, wanted);
+  if (!is_wide) return {of_input, of_weight, of_bias};
+  return {to_half(of_input), to_half(of_weight), to_half(of_bias)};
 }
 
 std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& gradient, const Tensor& input,
@@ -137,8 +163,9 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double probabilit
 }  // namespace
 
 void install_neural_operators() {
-  install_unboxed<at::_ops::convolution_backward>();
   torch::Library& library = library_for(backend_key());
+  if (halves_are_slow()) on_host<"aten::convolution_backward", &convolution_backward_of_half>(library);
+  install_unboxed<at::_ops::convolution_backward>();
   library.impl("_convolution", &convolution_of_one_type);
   on_host<"aten::convolution_overrideable", &convolution>(library);
   on_host<"aten::convolution_backward_overrideable", &convolution_backward>(library);

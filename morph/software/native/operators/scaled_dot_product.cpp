@@ -1,5 +1,6 @@
 // The fused kernels of attention for (batch, heads, rows, width), between which torch chooses.
 #include "operators/fused_attention.h"
+#include "operators/halves.h"
 #include "operators/kernels.h"
 #include "operators/operators.h"
 
@@ -81,9 +82,13 @@ struct Attention {
                      bool of_bias = false) const {
     if (of_bias || !fits_host() || key.size(1) != query.size(1))
       return attend_backward(gradient, query, key, value, logsumexp, mask(), draw, scale);
+    bool is_wide = is_slow_half(query);
+    auto widened = [is_wide](const Tensor& each) { return is_wide ? to_single(each) : each; };
     auto [of_query, of_key, of_value] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
-        gradient, query, key, value, result, logsumexp, 0, causal != 0, host_bias(), scale);
-    return {of_query, of_key, of_value, {}};
+        widened(gradient), widened(query), widened(key), widened(value), widened(result), logsumexp, 0, causal != 0,
+        host_bias() ? Optional(widened(*bias)) : std::nullopt, scale);
+    if (!is_wide) return {of_query, of_key, of_value, {}};
+    return {to_half(of_query), to_half(of_key), to_half(of_value), {}};
   }
 
   const Tensor &query, &key, &value;
