@@ -106,6 +106,17 @@ def gpt(device: str) -> Step:
     return network, loss
 
 
+def mixed_gpt(device: str) -> Step:
+    """Return the same under autocast to float16, CUDA's default."""
+    network, plain = gpt(device)
+
+    def loss(network: nn.Module) -> Tensor:
+        with torch.autocast(device, torch.float16):
+            return plain(network)
+
+    return network, loss
+
+
 def lstm(device: str) -> Step:
     """Return a training step of an LSTM on 16 sequences of 32."""
     network = nn.LSTM(64, 128, num_layers=2, batch_first=True).to(device)
@@ -130,7 +141,7 @@ OPERATORS: dict[str, Callable[[Tensor, Tensor], object]] = {
     "copy": lambda left, right: left.clone(),
 }
 STEPS: dict[str, Callable[[str], Step]] = {
-    function.__name__: function for function in (encoder_layer, resnet, gpt, lstm, perceptron)
+    function.__name__: function for function in (encoder_layer, resnet, gpt, mixed_gpt, lstm, perceptron)
 }
 DECODING = "decode step"
 

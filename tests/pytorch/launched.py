@@ -51,7 +51,7 @@ class Launched(Base):  # type: ignore[misc, valid-type]
                 process.join()
         for skipped, failed in outcomes:
             if failed:
-                raise AssertionError(failed)
+                raise AssertionError(f"a process exited with exception:\n{failed}")
             if skipped:
                 raise unittest.SkipTest(skipped)
 

@@ -14,6 +14,8 @@ from tests.pytorch.running import Result
 REASONS = ("version", "hardware", "kernel", "morph")
 CARD = REPOSITORY / "docs" / "evidence" / "pytorch_h100.json"  # a real GPU, of an earlier release of torch
 _KERNEL = re.compile(r"not implemented for '|has no kernel for this device")
+# of plain torch on the CPU, where a test divides by the number of devices or asks for one: nobody's fault
+_WITHOUT_CUDA = re.compile(r"not compiled with CUDA|integer modulo by zero")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +66,6 @@ def reason(file: str, failed: Result, siblings: Mapping[str, Result], known: Ite
     if failed.id in fails_on_a_card(file):
         return "version"
     other = siblings.get(sibling(failed.id))
-    if other and other.outcome == "failed":
+    if other and other.outcome == "failed" and not _WITHOUT_CUDA.search(other.why):
         return "version"
     return "kernel" if _KERNEL.search(failed.why) else "morph"

@@ -199,14 +199,28 @@ def test_numbers_that_a_type_does_not_hold_are_converted_as_on_the_cpu():
     assert (x.cuda() * 1j).dtype == torch.complex64
 
 
-def test_lists_of_booleans_have_absolute_values_where_one_tensor_has_none():
+def test_booleans_have_absolute_values_alone_and_in_lists():
     alike = [torch.tensor([[True, False]] * 2, device=CUDA).t() for _ in range(2)]
     results = torch._foreach_abs(alike)
-    assert [each.tolist() for each in results] == [each.tolist() for each in alike]
+    assert [each.tolist() for each in results] == [each.abs().tolist() for each in alike]
     assert results[0].stride() == alike[0].stride()
     assert results[0].data_ptr() != alike[0].data_ptr()
     torch._foreach_abs_(alike)
     assert alike[1].tolist() == [[True, True], [False, False]]
-    for other in (torch.ones(2, device=CUDA), torch.ones(4, dtype=torch.bool, device=CUDA)[::2]):
-        with pytest.raises(NotImplementedError, match="\"abs_cuda\" not implemented for 'Bool'"):
-            torch._foreach_abs([alike[0], other])
+    for other in (-torch.ones(2, device=CUDA), torch.ones(4, dtype=torch.bool, device=CUDA)[::2]):
+        assert torch._foreach_abs([alike[0], other])[1].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("name", ["add", "sub"])
+def test_halves_in_lists_are_summed_as_alone(dtype, name):
+    x, y = (torch.rand(100, device=CUDA).to(dtype) for _ in range(2))
+    alone, lists, in_place = (
+        getattr(torch, form) for form in (name, f"_foreach_{name}", f"_foreach_{name}_")
+    )
+    for given, of_lists, options in ((0.3, 0.3, {}), (0.3, [0.3], {}), (y, [y], {"alpha": 0.3})):
+        expected = alone(x, given, **options)
+        assert_close(lists([x], of_lists, **options)[0], expected, atol=0, rtol=0)
+        written = x.clone()
+        in_place([written], of_lists, **options)
+        assert_close(written, expected, atol=0, rtol=0)

@@ -1,4 +1,4 @@
-"""Products of halves: cuBLAS and cuDNN sum them in float32, whether or not the host has instructions for them."""
+"""Products of halves: cuBLAS and cuDNN sum them in float32, whether the host has instructions or not."""
 
 import pytest
 import torch

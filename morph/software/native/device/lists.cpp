@@ -14,12 +14,12 @@ namespace {
 using at::Tensor;
 using Names = std::set<std::string_view>;
 
-// whose results for integers are floating-point numbers, or that have no kernel for integers
+// whose results for integers are floating-point numbers, or that have no kernel for integers; pow of a number has one
 const Names& of_floats() {
   static const Names names{
       "acos", "addcdiv", "addcmul", "asin", "atan", "clamp_max", "clamp_min", "cos", "cosh", "div", "erf", "erfc", "exp",
       "expm1", "ceil", "floor", "frac", "lerp", "lgamma", "log", "log10", "log1p", "log2", "maximum", "minimum", "norm",
-      "pow", "round", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"};
+      "pow", "round", "reciprocal", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"};
   return names;
 }
 
@@ -32,10 +32,11 @@ struct Lists {
   std::vector<std::vector<Tensor>> tensors;
   std::vector<c10::Scalar> scalars;
   bool alike = true;  // a tensor for all lists is of their type
+  bool begins_with_number = false;
 
   void add(const c10::IValue& value) {
     if (value.isTensorList()) tensors.push_back(value.toTensorVector());
-    else if (value.isScalar()) scalars = {value.toScalar()};
+    else if (value.isScalar()) scalars = {value.toScalar()}, begins_with_number = tensors.empty();
     else if (value.isTensor()) alike &= value.toTensor().dim() || value.toTensor().scalar_type() == type();
     else if (value.isList())
       for (const c10::IValue& each : value.toListRef())
@@ -55,8 +56,8 @@ bool in_one_kernel(std::string_view name, const Lists& lists) {
   const Tensor& first = lists.tensors[0][0];
   if (first.device().type() != settings().type || !lists.any([](const Tensor& each) { return each.numel() > 0; }))
     return false;
-  if (of_floats().count(name) && lists.any([](const Tensor& each) { return at::isIntegralType(each.scalar_type(), true); }))
-    return false;
+  bool of_integers = lists.any([](const Tensor& each) { return at::isIntegralType(each.scalar_type(), true); });
+  if (of_integers && of_floats().count(name) && !lists.begins_with_number) return false;
   if ((name == "abs" || name == "norm") && first.is_complex()) return false;
   std::vector<at::TensorList> views(lists.tensors.begin(), lists.tensors.end());
   for (at::TensorList view : views)

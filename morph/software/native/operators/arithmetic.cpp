@@ -191,22 +191,21 @@ void by_numbers_in_place(at::TensorList self, at::TensorList first, at::TensorLi
   function(self, first, second, at::native::convert_tensor_to_scalar_list(numbers, int64_t(first.size())));
 }
 
-// CUDA's kernel for alike tensors takes booleans, which abs leaves as they are, though its abs of one tensor does not.
-bool alike_booleans(at::TensorList self) {
-  return !self.empty() && self[0].scalar_type() == at::kBool && at::native::can_use_fast_route({self});
-}
+// CUDA's takes booleans, as its abs of one tensor does.
+bool are_booleans(at::TensorList self) { return !self.empty() && self[0].scalar_type() == at::kBool; }
 
 std::vector<Tensor> absolutes(at::TensorList self) {
   using Op = at::_ops::_foreach_abs;
   static UnboxedForLists<Op::schema> others(Op::name, &Op::redispatch);
-  if (!alike_booleans(self)) return others(self);
-  return c10::fmap(self, [](const Tensor& each) { return each.clone(); });
+  if (!are_booleans(self)) return others(self);
+  return c10::fmap(self, [](const Tensor& each) { return at::abs(each); });
 }
 
 void absolutes_in_place(at::TensorList self) {
   using Op = at::_ops::_foreach_abs_;
   static UnboxedForLists<Op::schema> others(Op::name, &Op::redispatch);
-  if (!alike_booleans(self)) others(self);
+  if (!are_booleans(self)) return others(self);
+  for (Tensor each : self) each.abs_();
 }
 
 void install_lists(torch::Library& library) {
