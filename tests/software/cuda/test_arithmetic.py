@@ -224,3 +224,8 @@ def test_halves_in_lists_are_summed_as_alone(dtype, name):
         written = x.clone()
         in_place([written], of_lists, **options)
         assert_close(written, expected, atol=0, rtol=0)
+
+
+def test_halves_in_lists_have_complex_powers():
+    x = torch.rand(100, device=CUDA).half()
+    assert torch._foreach_pow([x], 1 + 1j)[0].tolist() == x.pow(1 + 1j).tolist()

@@ -145,10 +145,16 @@ def test_lists_of_like_tensors_are_one_kernel() -> None:
     assert "multi_tensor_apply_kernel<add>" in keys(profiled(lambda: torch._foreach_add(like, 1.0)))
     assert "morph::kernel<add>" not in keys(profiled(lambda: torch._foreach_add(like, 1.0)))
     assert "multi_tensor_apply_kernel<add>" not in keys(profiled(lambda: torch._foreach_add(unlike, 1.0)))
+    norms = profiled(lambda: torch._foreach_norm(like, 1, torch.float64))
+    assert "multi_tensor_apply_kernel<norm>" in keys(norms)
+
+
+@pytest.mark.parametrize("name", ["clamp_max", "clamp_min", "maximum", "minimum"])
+def test_lists_of_integers_are_bounded_one_by_one(name: str) -> None:
+    """As in ForeachBinaryOpList.cu."""
     numbers = [torch.ones(2, device="cuda", dtype=torch.int32) for _ in range(2)]
-    for name in ("clamp_max", "clamp_min", "maximum", "minimum"):  # ForeachBinaryOpList.cu: none for integers
-        bounded = getattr(torch, f"_foreach_{name}_")
-        assert f"multi_tensor_apply_kernel<{name}>" not in keys(profiled(lambda: bounded(numbers, numbers)))  # noqa: B023
+    bounded = profiled(lambda: getattr(torch, f"_foreach_{name}_")(numbers, numbers))
+    assert f"multi_tensor_apply_kernel<{name}>" not in keys(bounded)
 
 
 def test_a_backward_thread_and_streams(tmp_path: pathlib.Path) -> None:

@@ -36,7 +36,8 @@ struct Lists {
 
   void add(const c10::IValue& value) {
     if (value.isTensorList()) tensors.push_back(value.toTensorVector());
-    else if (value.isScalar()) scalars = {value.toScalar()}, begins_with_number = tensors.empty();
+    else if (value.isScalar() && scalars.empty())  // a dtype, which is a number too, comes last
+      scalars = {value.toScalar()}, begins_with_number = tensors.empty();
     else if (value.isTensor()) alike &= value.toTensor().dim() || value.toTensor().scalar_type() == type();
     else if (value.isList())
       for (const c10::IValue& each : value.toListRef())

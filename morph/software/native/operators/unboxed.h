@@ -201,13 +201,13 @@ template <class Result, class... Arguments>
 class UnboxedForLists<Result(Arguments...)> final : public c10::OperatorKernel {
  public:
   UnboxedForLists(const char* name, typename Unboxed<Result(Arguments...)>::Redispatch redispatch)
-      : unboxed_(name, redispatch), sums_(are_sums(name)) {}
+      : unboxed_(name, redispatch), singly_for_halves_(is_rounded(name)) {}
 
   Result operator()(Arguments... arguments) {
     std::optional<c10::Device> first;
     bool together = true;
     (look_at(first, together, arguments), ...);
-    if (sums_) (look_for_halves(together, arguments), ...);
+    if (singly_for_halves_) (look_for_halves(together, arguments), ...);
     return together ? unboxed_(arguments...) : unboxed_.on_the_host(arguments...);
   }
 
@@ -221,10 +221,10 @@ class UnboxedForLists<Result(Arguments...)> final : public c10::OperatorKernel {
   template <class Other>
   static void look_at(std::optional<c10::Device>&, bool&, const Other&) {}
 
-  // arithmetic.cpp rounds the sums of two tensors as CUDA does.
-  static bool are_sums(std::string_view name) {
+  // Whose results for single halves arithmetic.cpp rounds as CUDA does.
+  static bool is_rounded(std::string_view name) {
     name = name.substr(0, name.find_last_not_of('_') + 1);
-    return name == "aten::_foreach_add" || name == "aten::_foreach_sub";
+    return name == "aten::_foreach_add" || name == "aten::_foreach_sub" || name == "aten::_foreach_pow";
   }
   static void look_for_halves(bool& together, at::TensorList tensors) {
     for (const at::Tensor& each : tensors)
@@ -234,7 +234,7 @@ class UnboxedForLists<Result(Arguments...)> final : public c10::OperatorKernel {
   static void look_for_halves(bool&, const Other&) {}
 
   Unboxed<Result(Arguments...)> unboxed_;
-  bool sums_;
+  bool singly_for_halves_;
 };
 
 // Does nothing if the operator has a kernel for the device already.
