@@ -17,7 +17,7 @@ from tests.scan.test_scanning import scanned
 KERNEL = """
     #include <cuda_runtime.h>
     #include <nvrtc.h>
-    #include "cutlass/gemm/device/gemm.h"
+    #include <cuda/barrier>
     // asm("in a comment"); #include <mma.h>
     #define LANE(x) asm volatile("mov.u32 %0, %%laneid;" : "=r"(x))
     __device__ const char* text = "asm volatile(tex1D(" ;
@@ -34,7 +34,7 @@ KERNEL = """
 FOUND = [
     (1, "kernel.cu", "cuda-source"),
     (3, "nvrtc.h", "cuda-library"),
-    (4, "cutlass/", "cuda-feature"),
+    (4, "cuda/barrier", "cuda-feature"),
     (6, "inline PTX", "cuda-assembly"),
     (14, "dynamic parallelism", "cuda-feature"),
 ]
@@ -44,7 +44,9 @@ FOUND = [
 def findings(tmp_path: pathlib.Path) -> list[Finding]:
     (tmp_path / "kernel.cu").write_text(textwrap.dedent(KERNEL))
     (tmp_path / "host.h").write_text('inline void pause() { asm volatile("pause"); }\n')
-    (tmp_path / "device.h").write_text('__device__ void pause() { asm volatile("brkpt;"); }\n')
+    (tmp_path / "device.h").write_text(
+        '__device__ void pause() { asm volatile("wgmma.fence.sync.aligned;"); }\n'
+    )
     return list(scanned(tmp_path).findings)
 
 
@@ -76,7 +78,7 @@ def test_a_library_has_amds_in_its_place_and_a_feature_has_nothing(findings: lis
 
 def test_what_is_served_of_a_refused_folder_is_not_refused() -> None:
     assert headers.refused("cub/cub.cuh") is None
-    assert headers.refused("cute/atom/mma_atom.hpp") == "cute/"
+    assert headers.refused("thrust/partition_copy.h") == "thrust/"
     assert headers.refused("nccl.h") == "nccl.h"
 
 

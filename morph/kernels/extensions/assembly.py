@@ -6,6 +6,7 @@ changes besides, each after a colon.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))", re.DOTALL)
 _CHARACTERS = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f", "a": "\a", "b": "\b"}
 _DIRECTIVE = re.compile(r'\s*\(\s*"\s*\.symver')
 _BARRIER = re.compile(r"\bbar(?:rier)?\.(?:cta\.)?sync\b")
+_FOR_MANY_GPUS = re.compile(r"(?:^|/)(?:cutlass|cute)/")
 _PLACE = re.compile(r"%(?:(?P<number>\d+)|\[(?P<name>\w+)\]|(?P<percent>%))")
 
 
@@ -117,6 +119,11 @@ def _is_of_host(source: Source, match: re.Match[str]) -> bool:
     return in_function
 
 
+def is_refused_late(source: Source, match: re.Match[str]) -> bool:
+    """Return whether an ``asm`` is refused where it is carried out, as in CUTLASS's headers for all GPUs."""
+    return _FOR_MANY_GPUS.search(source.file(match.start())) is not None
+
+
 def why_not(source: Source, match: re.Match[str]) -> str:
     """Return why the ``asm`` that begins with a match of `PATTERN` is not translated, or an empty text."""
     try:
@@ -146,14 +153,29 @@ def translate(source: Source, edits: Edits) -> None:
     Raises:
         AssemblyError: If one is not understood, or not translated.
     """
-    for each in _of_user(source):
-        if each.text.strip():
+    for match in places(source):
+        if is_refused_late(source, match) and (reason := why_not(source, match)):
+            _refuse(source, match, reason, edits)
+        elif (each := parse(source, match)).text.strip():
             _write(each, each.lines(), edits)
 
 
+def _refuse(source: Source, match: re.Match[str], reason: str, edits: Edits) -> None:
+    """Write the end of the launch in the place of an ``asm``, whose operands stay unused."""
+    opening = _OPENING.match(source.code, match.end())
+    if opening is None:
+        raise AssemblyError(reason)
+    words = f"the software device does not run inline PTX ({reason})"
+    place = "__builtin_FILE(), __builtin_LINE(), __func__"
+    failure = f"::morph_cuda::fail({json.dumps(words)}, {place})"
+    edits.replace(match.start(), source.close(opening.end() - 1) + 1, failure)
+
+
 def _of_user(source: Source) -> Iterator[Assembly]:
+    """Yield each ``asm`` that is translated."""
     for match in places(source):
-        yield parse(source, match)
+        if not (is_refused_late(source, match) and why_not(source, match)):
+            yield parse(source, match)
 
 
 def parse(source: Source, match: re.Match[str]) -> Assembly:

@@ -57,7 +57,8 @@ def features(source: Source) -> Iterator[Refused]:
             if source.is_the_users(match.start()):
                 yield Refused(*match.span(), name)
     for match in assembly.places(source):
-        if reason := assembly.why_not(source, match):
+        reason = assembly.why_not(source, match)
+        if reason and not assembly.is_refused_late(source, match):
             yield Refused(*match.span(), "inline PTX", f" ({reason})")
 
 

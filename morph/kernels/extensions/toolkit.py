@@ -138,6 +138,9 @@ def _write_headers(folder: pathlib.Path) -> None:
     for own, names in headers.served().items():
         for name in names:
             _put(folder / name, f'#pragma once\n#include "{own}"\n')
+    (folder / "cccl").mkdir(exist_ok=True)
+    for part in ("cub", "cuda", "thrust"):  # CUDA 13 has them in a folder of their own
+        _link(folder / "cccl" / part, folder / part)
     refused = {**headers.libraries(), **headers.features()}
     for name, reason in refused.items():
         if not name.endswith("/"):

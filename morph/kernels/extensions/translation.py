@@ -34,6 +34,8 @@ _WORDS = {
     r"(?P<kept>\b(?:extern|static)\s+(?:(?:const|__device__)\s+)*)__constant__\b": r"\g<kept>",
     r"__constant__(?P<kept>\s+(?:const\s+)?(?:static|extern)\b)": r"\g<kept>",
     r"__constant__\b": "static",
+    # what a macro becomes, as CUTLASS's; g++ leaves those of the source out
+    r"#[ \t]*pragma[ \t]+(?:no)?unroll\b(?:[ \t]*\([^()\n]*\)|[ \t]+\d+)?": "",
     r"(?<=\s)__noinline__(?!\s*[,)])": "__attribute__((noinline))",
     r"(?<!\w)__assert_fail(?!\w)": _FAILURE,
     r"__(?:device|host|managed|grid_constant|nv_pure)__(?!\w)": "",

@@ -70,10 +70,10 @@ def _waited(call: Call) -> str:
     return f"::morph_cuda::arrive_at({barrier}, {threads}, {waits})"
 
 
-@acts("trap")
+@acts("trap", "brkpt")
 def _ended(call: Call) -> str:
     """Return the end of the launch by an error."""
     call.of_block()
     call.only(set())
     place = "__builtin_FILE(), __builtin_LINE(), __func__"
-    return f'::morph_cuda::fail("the instruction trap was carried out", {place})'
+    return f'::morph_cuda::fail("the instruction {call.instruction.name} was carried out", {place})'

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
@@ -160,3 +161,34 @@ def test_cmake_builds_a_program(run):
 def test_what_is_not_there_is_named_by_the_linker(run, tmp_path):
     (tmp_path / "lost.cu").write_text("void lost(); int main() { lost(); }")
     assert "undefined reference to `lost()'" in run("nvcc", "lost.cu", status=1).stderr
+
+
+def test_what_a_library_has_for_other_gpus_is_refused_where_it_is_called(run):
+    run("nvcc", SOURCES / "many.cu", "-o", "many")
+    done = run("./many", status=1)
+    assert done.stdout == "12\n"
+    assert "does not run inline PTX (wgmma.fence.sync.aligned: this instruction is not" in done.stderr
+
+
+@pytest.mark.long
+def test_cutlass_multiplies(run, tmp_path):
+    """As its wheel has it, unchanged: by SIMT and by Ampere's tensor cores."""
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "-q",
+        "--no-deps",
+        "-d",
+        tmp_path,
+        "nvidia-cutlass==4.2.0.0",
+    ]
+    if subprocess.run(pip, capture_output=True, check=False).returncode:
+        pytest.skip("there is no wheel of CUTLASS")
+    (wheel,) = tmp_path.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    source = tmp_path / "cutlass_library" / "source"
+    folders = ("-I", source / "include", "-I", source / "tools" / "util" / "include")
+    run("nvcc", "-std=c++17", *folders, SOURCES / "cutlass_gemm.cu", "-o", "gemm")
+    assert run("./gemm").stdout == "0 0\n"  # its numbers are eighths, whose sums float32 holds

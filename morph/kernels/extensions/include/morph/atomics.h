@@ -33,6 +33,13 @@ inline T update(T* p, F f) {
 
 }  // namespace morph_cuda
 
+// Of CUDA 12.8's atomics by functions of the compiler what CUTLASS calls.
+#define __NV_ATOMIC_RELAXED __ATOMIC_RELAXED
+template <class T>
+inline T __nv_atomic_load_n(T* p, int order) {
+  return __atomic_load_n(p, order);
+}
+
 // For each type that CUDA has: atomicAdd and the forms for a block and for the system.
 #define MORPH_ATOMIC(NAME, T, RESULT)                                                                          \
   inline T NAME(T* p, T v) { return morph_cuda::update(p, [&](T old) -> T { return RESULT; }); }               \

@@ -241,4 +241,5 @@ MORPH_STORE(__stwt)
 inline long long clock64() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 #define __trap() ::morph_cuda::fail("__trap() was called", __FILE__, __LINE__, __func__)
+#define __brkpt() ::morph_cuda::fail("__brkpt() was called", __FILE__, __LINE__, __func__)
 #define __builtin_assume(condition) ((void)0)

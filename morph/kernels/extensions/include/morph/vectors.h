@@ -24,6 +24,17 @@ MORPH_VECTORS(float, float)
 MORPH_VECTORS(double, double)
 #undef MORPH_VECTORS
 
+// CUDA 13 names the alignment of those of 32 bytes.
+#define MORPH_ALIGNED(T, NAME)                         \
+  struct alignas(16) NAME##4_16a { T x, y, z, w; };    \
+  struct alignas(32) NAME##4_32a { T x, y, z, w; };
+MORPH_ALIGNED(long, long)
+MORPH_ALIGNED(unsigned long, ulong)
+MORPH_ALIGNED(long long, longlong)
+MORPH_ALIGNED(unsigned long long, ulonglong)
+MORPH_ALIGNED(double, double)
+#undef MORPH_ALIGNED
+
 struct dim3 {
   unsigned x, y, z;
   constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}

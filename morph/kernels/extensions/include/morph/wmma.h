@@ -21,6 +21,18 @@ struct accumulator {};
 namespace precision {
 struct tf32 {};
 }  // namespace precision
+namespace experimental {  // whose fragments of four bits and one have no elements here
+namespace precision {
+struct u4;
+struct s4;
+struct b1;
+}  // namespace precision
+enum bmmaBitOp { bmmaBitOpXOR = 1, bmmaBitOpAND = 2 };
+enum bmmaAccumulateOp { bmmaAccumulateOpPOPC = 1 };
+}  // namespace experimental
+template <class D, class A, class B, class C>
+void bmma_sync(D& d, const A& a, const B& b, const C& c, experimental::bmmaBitOp operation,
+               experimental::bmmaAccumulateOp sum);
 
 inline float __float_to_tf32(float x) {  // to the nearest number with ten bits, halves away from zero
   uint32_t bits;
