@@ -41,4 +41,6 @@ if FILE.startswith("inductor."):
     compile_fx = importlib.import_module("torch._inductor.compile_fx")
     vars(compile_fx).setdefault("complex_memory_overlap", None)
 if FILE.startswith("distributed."):
-    importlib.import_module("tests.pytorch.launched")
+    common_distributed = importlib.import_module("torch.testing._internal.common_distributed")
+    if hasattr(common_distributed, "MultiProcContinousTest"):  # later releases' start their processes
+        importlib.import_module("tests.pytorch.launched")
