@@ -51,7 +51,7 @@ uintptr_t Bounds::end_of(uintptr_t address) {
 bool Bounds::is_hosts(uintptr_t address) {
   constexpr uintptr_t kPage = 4096;
   Page& page = pages_[address / kPage % pages_.size()];
-  if (page.number == address / kPage) return page.is_hosts;
+  if (page.number == address / kPage && !page.is_hosts) return false;  // memory of the host may share a pinned page
   const void* pointer = reinterpret_cast<const void*>(address);
   Dl_info variable;
   bool is_devices = located(address, 1).device >= 0 || at::detail::getCUDAHooks().isPinnedPtr(pointer);

@@ -180,8 +180,8 @@ void Checks::refuse(const Use& use, const std::string& where, const char* check)
 
 void Checks::use(const Use& use) {
   if (is_own(use.address)) return;
-  bool is_hosts = is_memory_hidden() && !is_shared(use.address) && bounds_.is_hosts(use.address);
-  if (is_hosts && !block_.is_deposit(use.address))
+  bool is_blocks = is_shared(use.address) || block_.is_deposit(use.address);
+  if (is_memory_hidden() && !is_blocks && bounds_.is_hosts(use.address))
     refuse(use, "of memory of the host that is neither pinned nor managed", "host");
   if (launch_.checks_memory()) check_memory(use);
   if (launch_.checks_init() && use.reads) check_written(use);
