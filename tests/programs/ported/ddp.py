@@ -50,4 +50,4 @@ if rank == 0:
     print(json.dumps({"loss": loss, "accuracy": accuracy, "world_size": dist.get_world_size()}), flush=True)
 dist.barrier()
 dist.destroy_process_group()
-os._exit(0)  # a thread of gloo's that asks for Python's lock while Python ends aborts the process (torch 2.13)
+os._exit(0)  # a thread of gloo's that asks for the lock of an ending Python aborts the process (torch 2.13)

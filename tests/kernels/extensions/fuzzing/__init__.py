@@ -1,0 +1,1 @@
+"""Random kernels in CUDA C++, and what each of their threads must store, by Python."""
