@@ -46,6 +46,7 @@ def findings(tmp_path: pathlib.Path) -> list[Finding]:
     (tmp_path / "host.h").write_text('inline void pause() { asm volatile("pause"); }\n')
     (tmp_path / "device.h").write_text(
         '__device__ void pause() { asm volatile("wgmma.fence.sync.aligned;"); }\n'
+        '__device__ void moved(int x) { asm volatile(MOVE(1) : "+r"(x)); }\n'  # known to the preprocessor
     )
     return list(scanned(tmp_path).findings)
 

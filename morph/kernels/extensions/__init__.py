@@ -123,7 +123,7 @@ def refused(code: str, first_branches: str) -> Iterator[Refused]:
     from morph.kernels.extensions import refusals
     from morph.kernels.extensions.source import Source
 
-    yield from refusals.features(Source(code))
+    yield from refusals.features(Source(code), is_preprocessed=False)
     yield from refusals.nested_launches(Source(first_branches))
 
 

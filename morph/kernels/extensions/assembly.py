@@ -25,8 +25,11 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))", re.DOTALL)
 _CHARACTERS = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f", "a": "\a", "b": "\b"}
 _DIRECTIVE = re.compile(r'\s*\(\s*"\s*\.symver')
 _BARRIER = re.compile(r"\bbar(?:rier)?\.(?:cta\.)?sync\b")
-_FOR_MANY_GPUS = re.compile(r"(?:^|/)(?:cutlass|cute)/")
 _PLACE = re.compile(r"%(?:(?P<number>\d+)|\[(?P<name>\w+)\]|(?P<percent>%))")
+
+
+OF_MACROS = "its text is not made of string literals alone"
+"""Why an ``asm`` is not understood whose text a macro makes, as long as that is not replaced."""
 
 
 class AssemblyError(Exception):
@@ -109,19 +112,24 @@ def places(source: Source) -> Iterator[re.Match[str]]:
 def _is_of_host(source: Source, match: re.Match[str]) -> bool:
     if _DIRECTIVE.match(source.text, match.end()):
         return True
-    brace, in_function = source.enclosing(match.start()), False
+    heads = list(_heads(source, match.start()))
+    return not any("__global__" in head or "__device__" in head for head in heads) and "(" in "".join(heads)
+
+
+def _heads(source: Source, place: int) -> Iterator[str]:
+    """Yield what stands before each brace around a place, from the innermost on."""
+    brace = source.enclosing(place)
     while brace >= 0:
-        head = re.split(r"[;{}]", source.head(brace))[-1]
-        if "__global__" in head or "__device__" in head:
-            return False
-        in_function |= "(" in head
+        yield re.split(r"[;{}]", source.head(brace))[-1]
         brace = source.enclosing(brace)
-    return in_function
 
 
 def is_refused_late(source: Source, match: re.Match[str]) -> bool:
-    """Return whether an ``asm`` is refused where it is carried out, as in CUTLASS's headers for all GPUs."""
-    return _FOR_MANY_GPUS.search(source.file(match.start())) is not None
+    """Return whether an ``asm`` is refused where it is carried out: no kernel may call a function it is in.
+
+    nvcc leaves out functions that nothing calls, and headers hold those for all GPUs (CUTLASS, DeepSpeed).
+    """
+    return not any("__global__" in head for head in _heads(source, match.start()))
 
 
 def why_not(source: Source, match: re.Match[str]) -> str:
@@ -213,7 +221,7 @@ def _colons(source: Source, start: int, end: int) -> Iterator[int]:
 def _literal(source: Source, start: int, end: int) -> str:
     """Return the text of the string literals in a part of the source, which must hold nothing else."""
     if source.code[start:end].strip():
-        raise AssemblyError("its text is not made of string literals alone")
+        raise AssemblyError(OF_MACROS)
     literals = [each[0] for each in LITERAL.finditer(source.text, start, end) if each[0][0] != "#"]
     return "".join(map(_unquoted, literals))
 

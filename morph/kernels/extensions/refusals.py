@@ -50,15 +50,22 @@ class Refused(NamedTuple):
     detail: str = ""
 
 
-def features(source: Source) -> Iterator[Refused]:
-    """Yield what is refused in a source wherever it stands; of inline PTX what is not translated."""
+def features(source: Source, *, is_preprocessed: bool = True) -> Iterator[Refused]:
+    """Yield what is refused in a source wherever it stands; of inline PTX what is not translated.
+
+    Args:
+        source: A source.
+        is_preprocessed: Whether it is compiled, and inline PTX may be refused later, where it is carried out.
+    """
     for name, pattern in _PATTERNS.items():
         for match in source.find(pattern):
             if source.is_the_users(match.start()):
                 yield Refused(*match.span(), name)
     for match in assembly.places(source):
         reason = assembly.why_not(source, match)
-        if reason and not assembly.is_refused_late(source, match):
+        if reason and not (
+            assembly.is_refused_late(source, match) if is_preprocessed else reason == assembly.OF_MACROS
+        ):
             yield Refused(*match.span(), "inline PTX", f" ({reason})")
 
 

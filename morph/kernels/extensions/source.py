@@ -82,11 +82,6 @@ class Source:
         line, file = self._markers[number]
         return SourceError(file, line + self.text.count("\n", self._starts[number], place), problem)
 
-    def file(self, place: int) -> str:
-        """Return the file of a place in the text, or an empty text."""
-        number = bisect.bisect_right(self._starts, place) - 1
-        return self._markers[number][1] if number >= 0 else ""
-
     def is_the_users(self, place: int) -> bool:
         """Return whether a place is from no header of the system, of torch, or of morph."""
         number = bisect.bisect_right(self._starts, place) - 1

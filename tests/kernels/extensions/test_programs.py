@@ -140,7 +140,7 @@ def test_what_is_not_there_is_named_by_the_linker(run, tmp_path):
     assert "undefined reference to `lost()'" in run("nvcc", "lost.cu", status=1).stderr
 
 
-def test_what_a_library_has_for_other_gpus_is_refused_where_it_is_called(run):
+def test_what_a_header_has_for_other_gpus_is_refused_where_it_is_called(run):
     run("nvcc", SOURCES / "many.cu", "-o", "many")
     done = run("./many", status=1)
     assert done.stdout == "12\n"

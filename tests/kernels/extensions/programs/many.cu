@@ -1,8 +1,8 @@
-// Calls what a library has for this GPU, then what it has for a later one.
+// Calls what a header has for this GPU, then what it has for a later one, which is in no kernel itself.
 #include <cstdio>
 #include <cuda_runtime.h>
 
-#include "cutlass/many.h"
+#include "library/many.h"
 
 __global__ void first(int* out) { *out = many::of_this_gpu(3); }
 __global__ void second(int* out) { *out = many::of_a_later_gpu(3); }
