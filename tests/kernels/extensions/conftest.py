@@ -7,7 +7,21 @@ import sys
 
 import pytest
 
+from tests.kernels.extensions.fuzzing.functions import PRELUDE
 from tests.platforms import REPOSITORY
+
+HEAD = f"""#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cstdio>
+#include <cstring>
+#include <type_traits>
+{PRELUDE}
+template <class T> __device__ void show(T x) {{
+  unsigned long long code = 0;
+  std::memcpy(&code, &x, sizeof x);
+  printf("%llx\\n", code);
+}}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +44,21 @@ def run(toolkit, tmp_path):
         return done
 
     return run
+
+
+@pytest.fixture
+def codes_of(run, tmp_path):
+    """Returns the bits that calls in a kernel return, which are given with their types."""
+
+    def codes_of(calls):
+        lines = [f"  show<{type}>({call});" for type, call in calls]
+        kernels = [lines[first : first + 200] for first in range(0, len(lines), 200)]
+        text = [HEAD]
+        for number, part in enumerate(kernels):
+            text += [f"__global__ void kernel{number}() {{", *part, "}"]
+        text += ["int main() {", *(f"  kernel{number}<<<1, 1>>>();" for number in range(len(kernels)))]
+        (tmp_path / "calls.cu").write_text("\n".join([*text, "  return cudaDeviceSynchronize();", "}", ""]))
+        run("nvcc", "-O1", "calls.cu", "-o", "calls")
+        return [int(line, 16) for line in run("./calls").stdout.split()]
+
+    return codes_of

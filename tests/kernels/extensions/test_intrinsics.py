@@ -9,41 +9,13 @@ from fractions import Fraction
 import pytest
 import torch
 
-from tests.kernels.extensions.fuzzing.functions import FUNCTIONS, PRELUDE
+from tests.kernels.extensions.fuzzing.functions import FUNCTIONS
 from tests.kernels.extensions.fuzzing.numbers import TYPES, bits, wrapped
 from tests.kernels.ptx.model import F32, F64, encoded
 
 BORDERS = (0, 1, 2, 7, 31, 32, 33, 127, 128, 255, 32767, 32768, 65535, (1 << 31) - 1, 1 << 31, (1 << 32) - 1)
 DRAWN = 20
 DIRECTIONS = {"rn": "rn", "rz": "rz", "ru": "rp", "rd": "rm"}  # by CUDA's names and by PTX's
-HEAD = f"""#include <cstdio>
-#include <cstring>
-#include <type_traits>
-{PRELUDE}
-template <class T> __device__ void show(T x) {{
-  unsigned long long code = 0;
-  std::memcpy(&code, &x, sizeof x);
-  printf("%llx\\n", code);
-}}
-"""
-
-
-@pytest.fixture
-def codes_of(run, tmp_path):
-    """Returns the bits that calls in a kernel return, which are given with their types."""
-
-    def codes_of(calls):
-        lines = [f"  show<{type}>({call});" for type, call in calls]
-        kernels = [lines[first : first + 200] for first in range(0, len(lines), 200)]
-        text = [HEAD]
-        for number, part in enumerate(kernels):
-            text += [f"__global__ void kernel{number}() {{", *part, "}"]
-        text += ["int main() {", *(f"  kernel{number}<<<1, 1>>>();" for number in range(len(kernels)))]
-        (tmp_path / "calls.cu").write_text("\n".join([*text, "  return cudaDeviceSynchronize();", "}", ""]))
-        run("nvcc", "-O1", "calls.cu", "-o", "calls")
-        return [int(line, 16) for line in run("./calls").stdout.split()]
-
-    return codes_of
 
 
 @pytest.mark.long

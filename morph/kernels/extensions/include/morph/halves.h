@@ -31,6 +31,22 @@ inline unsigned short bfloat16_bits(float v) {
 }
 inline float bfloat16_value(unsigned short h) { return bits<float>(uint32_t(h) << 16); }
 
+// A number, and what it lacks, rounded to odd: rounding the result again is as rounding once (Boldo and Melquiond,
+// "Emulation of FMA and correctly rounded sums", 2008).
+template <class X>
+inline float to_odd(X x, X rest = 0) {
+  const float near = float(x);
+  const X off = X(near) == x ? rest : x - X(near);
+  const bool is_even = !(bits<uint32_t>(near) & 1);
+  return std::isfinite(x) && is_even && off != 0 ? std::nextafter(near, off > 0 ? INFINITY : -INFINITY) : near;
+}
+// A number of any type as the float whose rounding to a half is the number's.
+template <class T>
+inline float to_be_rounded(T x) {
+  if constexpr (std::is_integral_v<T> && sizeof(T) == 8) return to_odd((long double)x);
+  else return to_odd(double(x));
+}
+
 }  // namespace morph_cuda
 
 struct __half_raw { unsigned short x; };
@@ -62,9 +78,9 @@ template <class T> constexpr bool is_number = std::is_arithmetic_v<T>;
     constexpr H(const RAW& raw) : __x(raw.x) {}                                                                     \
     constexpr operator RAW() const { return {__x}; }                                                                \
     template <class T, std::enable_if_t<morph_cuda::is_number<T> && CONVERSIONS, int> = 0>                          \
-    H(T v) : __x(morph_cuda::TO(float(v))) {}                                                                       \
+    H(T v) : __x(morph_cuda::TO(morph_cuda::to_be_rounded(v))) {}                                                                       \
     template <class T, std::enable_if_t<morph_cuda::is_number<T> && !CONVERSIONS, int> = 0>                         \
-    explicit H(T v) : __x(morph_cuda::TO(float(v))) {}                                                              \
+    explicit H(T v) : __x(morph_cuda::TO(morph_cuda::to_be_rounded(v))) {}                                                              \
     template <class T, std::enable_if_t<std::is_same_v<T, float> && CONVERSIONS, int> = 0>                          \
     operator T() const { return morph_cuda::FROM(__x); }                                                            \
     template <class T, std::enable_if_t<morph_cuda::is_number<T> && !(std::is_same_v<T, float> && CONVERSIONS), int> = 0> \
@@ -98,9 +114,20 @@ inline float wide(__nv_bfloat16 v) { return __bfloat162float(v); }
 template <class H> H narrow(float v);
 template <> inline __half narrow<__half>(float v) { return __float2half(v); }
 template <> inline __nv_bfloat16 narrow<__nv_bfloat16>(float v) { return __float2bfloat16(v); }
+
+// In double a sum of a product of halves is exact; one of bfloat16 may lack a rest (Knuth's TwoSum).
+inline __half fused(__half a, __half b, __half c) {
+  return narrow<__half>(to_odd(double(wide(a)) * wide(b) + wide(c)));
+}
+inline __nv_bfloat16 fused(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
+  const double product = double(wide(a)) * wide(b), more = wide(c), sum = product + more, part = sum - product;
+  return narrow<__nv_bfloat16>(to_odd(sum, (product - (sum - part)) + (more - part)));
+}
 }  // namespace morph_cuda
 
 #include "morph/halves_functions.h"
+#include "morph/halves_pairs.h"
+#include "morph/halves_conversions.h"
 
 #if !defined(__CUDA_NO_HALF_OPERATORS__)
 MORPH_SHORT_OPERATORS(__half)
