@@ -56,7 +56,7 @@ def _translate(source: Source, edits: Edits, start: int, end: int) -> None:
     first = _start_of_kernel(source.code, start)
     kernel, how = source.text[first:start].strip(), source.text[end : closing.start()]
     arguments = list(arguments_of(source, closing.end()))
-    body = f"[&](auto&&... morph_given) {{ {kernel}(morph_given...); }}"
+    body = f"[=](auto&&... morph_given) {{ {kernel}(morph_given...); }}"
     comma = ", " if any(source.code[slice(*each)].strip() for each in arguments) else ""
     head = f"::morph_cuda::launch(::morph_cuda::Configuration({how}), {body}{comma}"
     # a macro in its arguments makes the preprocessor begin a line anew

@@ -169,3 +169,33 @@ def test_cutlass_multiplies(run, tmp_path):
     folders = ("-I", source / "include", "-I", source / "tools" / "util" / "include")
     run("nvcc", "-std=c++17", *folders, SOURCES / "cutlass_gemm.cu", "-o", "gemm")
     assert run("./gemm").stdout == "0 0\n"  # its numbers are eighths, whose sums float32 holds
+
+
+GRAPHS = """captured: cudaSuccess
+6 nodes, 2 roots, -1 so far, 0 calls
+600, 3 calls
+updated: cudaSuccess
+2600, 4 calls
+10
+1 3
+set: cudaSuccess
+1007
+a ring: cudaErrorInvalidValue
+begun on the default stream: cudaErrorStreamCaptureUnsupported
+memory: cudaErrorStreamCaptureUnsupported
+ended: cudaErrorStreamCaptureInvalidated
+memory: cudaSuccess
+a wait: cudaErrorStreamCaptureUnsupported
+ended: cudaErrorStreamCaptureInvalidated
+on the default stream: cudaErrorStreamCaptureImplicit
+ended: cudaErrorStreamCaptureInvalidated
+an event: cudaErrorCapturedEvent
+not joined: cudaErrorStreamCaptureUnjoined
+an empty one: cudaSuccess
+"""
+
+
+@pytest.mark.parametrize("sanitized", ["", "memory,sync"])
+def test_graphs_of_a_program(run, sanitized):
+    run("nvcc", "-std=c++17", SOURCES / "graphs.cu", "-o", "graphs", MORPH_SANITIZE=sanitized)
+    assert run("./graphs", MORPH_SANITIZE=sanitized).stdout == GRAPHS

@@ -3,6 +3,7 @@
 
 #include "device.h"
 #include "errors.h"
+#include "graphs.h"
 #include "sanitizer/calls.h"
 
 #include <cstring>
@@ -18,12 +19,25 @@ struct Order {
   const char* name;
 };
 Order at_once(const char* name = __builtin_FUNCTION()) { return {nullptr, true, name}; }
-Order on(cudaStream_t stream, const char* name = __builtin_FUNCTION()) { return {stream, false, name}; }
+// Work on a stream, of which a graph keeps a copy.
+template <class F>
+cudaError_t on(cudaStream_t stream, cudaGraphNodeType type, F work, const char* name = __builtin_FUNCTION()) {
+  return graphs::in_order(stream, type, [=](cudaStream_t where) { return work(Order{where, false, name}); });
+}
+template <class F>
+cudaError_t copied_on(cudaStream_t stream, F work, const char* name = __builtin_FUNCTION()) {
+  return on(stream, cudaGraphNodeTypeMemcpy, work, name);
+}
+template <class F>
+cudaError_t filled_on(cudaStream_t stream, F work, const char* name = __builtin_FUNCTION()) {
+  return on(stream, cudaGraphNodeTypeMemset, work, name);
+}
 
 // Work that uses the memory that `uses` tells of. It is given what makes an address usable.
 template <class F, class G>
 cudaError_t done(Order order, F uses, G work) {
   if (lasting()) return lasting();
+  if (cudaError_t error = graphs::implicit(order.stream)) return remembered(error);
   if (!sanitizer::are_calls_checked()) return work([](auto* pointer) { return pointer; }), cudaSuccess;
   return reported([&] {
     sanitizer::Call call(order.name, order.stream, order.blocks);
@@ -108,13 +122,13 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind)
   return copy(to, from, bytes, at_once());
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
-  return copy(to, from, bytes, on(stream));
+  return copied_on(stream, [=](Order order) { return copy(to, from, bytes, order); });
 }
 cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
   return copy(to, from, bytes, at_once());
 }
 cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream) {
-  return copy(to, from, bytes, on(stream));
+  return copied_on(stream, [=](Order order) { return copy(to, from, bytes, order); });
 }
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                          cudaMemcpyKind) {
@@ -122,22 +136,25 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                               cudaMemcpyKind, cudaStream_t stream) {
-  return copy_rows(to, to_pitch, from, from_pitch, width, height, on(stream));
+  return copied_on(stream, [=](Order order) { return copy_rows(to, to_pitch, from, from_pitch, width, height, order); });
 }
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* how) { return copy_space(how, at_once()); }
-cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* how, cudaStream_t stream) { return copy_space(how, on(stream)); }
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* how, cudaStream_t stream) {
+  if (!how) return remembered(cudaErrorInvalidValue);
+  return copied_on(stream, [all = *how](Order order) { return copy_space(&all, order); });
+}
 cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
   return fill_space({to, pitch, width, height}, value, {width, height, 1}, at_once());
 }
 cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
-  return fill_space({to, pitch, width, height}, value, {width, height, 1}, on(stream));
+  return filled_on(stream, [=](Order order) { return fill_space({to, pitch, width, height}, value, {width, height, 1}, order); });
 }
 cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) { return fill_space(to, value, extent, at_once()); }
 cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
-  return fill_space(to, value, extent, on(stream));
+  return filled_on(stream, [=](Order order) { return fill_space(to, value, extent, order); });
 }
 cudaError_t cudaMemset(void* to, int value, size_t bytes) { return fill(to, value, bytes, at_once()); }
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
-  return fill(to, value, bytes, on(stream));
+  return filled_on(stream, [=](Order order) { return fill(to, value, bytes, order); });
 }
 }  // extern "C"

@@ -5,6 +5,7 @@
 
 #include "device.h"
 #include "errors.h"
+#include "graphs.h"
 #include "sanitizer/calls.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>
@@ -26,6 +27,7 @@ struct CUevent_st {
   void* event = nullptr;
   c10::DeviceIndex device = 0;
   bool recorded = false;
+  morph_cuda::graphs::Point captured;
 };
 
 namespace morph_cuda {
@@ -87,6 +89,16 @@ const std::map<int, Words>& words() {
       {800, {"cudaErrorNotPermitted", "operation not permitted"}},
       {801, {"cudaErrorNotSupported", "operation not supported"}},
       {900, {"cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"}},
+      {901, {"cudaErrorStreamCaptureInvalidated", "operation failed due to a previous error during capture"}},
+      {902, {"cudaErrorStreamCaptureMerge", "operation would result in a merge of separate capture sequences"}},
+      {903, {"cudaErrorStreamCaptureUnmatched", "capture was not ended in the same stream as it began"}},
+      {904, {"cudaErrorStreamCaptureUnjoined", "capturing stream has unjoined work"}},
+      {905, {"cudaErrorStreamCaptureIsolation", "dependency created on uncaptured work in another stream"}},
+      {906, {"cudaErrorStreamCaptureImplicit", "operation would make the legacy stream depend on a capturing blocking stream"}},
+      {907, {"cudaErrorCapturedEvent", "operation not permitted on an event last recorded in a capturing stream"}},
+      {908, {"cudaErrorStreamCaptureWrongThread", "attempt to terminate a thread-local capture sequence from another thread"}},
+      {910, {"cudaErrorGraphExecUpdateFailure", "the graph update was not performed because it included changes which violated "
+                                                "constraints specific to instantiated graph update"}},
       {999, {"cudaErrorUnknown", "unknown error"}}};
   return all;
 }
@@ -174,6 +186,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ind
   return answered([&] { return *value = attribute_of(properties_of(index), attribute), cudaSuccess; });
 }
 cudaError_t cudaDeviceSynchronize() {
+  if (cudaError_t error = graphs::unsafe()) return remembered(error);
   return answered([&] { return device().synchronizeDevice(device().getDevice().index()), cudaSuccess; });
 }
 // In Python others' tensors would be gone. Of a program the system takes the memory back at its end.
@@ -230,10 +243,13 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   });
 }
 
-cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
   return answered([&] { return *pointer = bytes ? memory()->raw_allocate(bytes) : nullptr, cudaSuccess; });
 }
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) { return cudaMalloc(pointer, bytes); }
+cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+  if (cudaError_t error = graphs::unsafe()) return remembered(error);
+  return cudaMallocAsync(pointer, bytes, nullptr);
+}
 cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned) {
   if (!sanitizer::is_memory_hidden()) return cudaMalloc(pointer, bytes);
   return answered([&] {
@@ -246,13 +262,19 @@ cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t 
   return cudaMalloc(pointer, *pitch * height);
 }
 cudaError_t cudaFree(void* pointer) {
+  if (cudaError_t error = graphs::unsafe()) return remembered(error);
   return answered([&] {
     if (sanitizer::is_order_watched()) device().synchronizeDevice(device().getDevice().index());
     if (pointer) memory()->raw_deallocate(pointer);
     return cudaSuccess;
   });
 }
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
+// In a capture the memory is the graph's.
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  if (!graphs::keeps(stream)) return cudaFree(pointer);
+  std::shared_ptr<void> held(pointer, [](void* start) { memory()->raw_deallocate(start); });
+  return graphs::keep(stream, cudaGraphNodeTypeEmpty, [held](cudaStream_t) { return cudaSuccess; });
+}
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
   return answered([&] {
     *pointer = at::detail::getCUDAHooks().getPinnedMemoryAllocator()->raw_allocate(bytes);
@@ -309,12 +331,17 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) { re
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0); }
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (cudaError_t error = graphs::forbidden(stream)) return remembered(error);
   return answered([&] { return device().synchronizeStream(stream_of(stream)), cudaSuccess; });
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  if (cudaError_t error = graphs::forbidden(stream)) return remembered(error);
   return answered([&] { return device().queryStream(stream_of(stream)) ? cudaSuccess : cudaErrorNotReady; });
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  bool is_captured = false;
+  cudaError_t error = graphs::join(stream, event->captured, is_captured);
+  if (is_captured) return remembered(error);
   return answered([&] {
     if (event->recorded) device().block(event->event, stream_of(stream));
     return cudaSuccess;
@@ -330,23 +357,31 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
 #else
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id) {
 #endif
+  unsigned long long number = 0;
+  *status = graphs::status(stream, id ? id : &number);
+  if (*status != cudaStreamCaptureStatusNone) return cudaSuccess;
   cudaError_t error = cudaStreamIsCapturing(stream, status);
   bool unknown = !error && id && *status == cudaStreamCaptureStatusActive;  // torch's captures have no number
   return unknown ? remembered(cudaErrorNotSupported) : error;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  *status = graphs::status(stream, nullptr);
+  if (*status != cudaStreamCaptureStatusNone) return cudaSuccess;
   return answered([&] {
     *status = is_capturing(stream_of(stream)) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
     return cudaSuccess;
   });
 }
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned) {
+  if (cudaError_t error = graphs::forbidden(stream)) return remembered(error);
   return callback(stream, cudaStreamSynchronize(stream), data), cudaSuccess;
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
-  cudaError_t error = cudaStreamSynchronize(stream);
-  if (error == cudaSuccess) function(data);
-  return error;
+  return graphs::in_order(stream, cudaGraphNodeTypeHost, [=](cudaStream_t where) {
+    cudaError_t error = cudaStreamSynchronize(where);
+    if (error == cudaSuccess) function(data);
+    return error;
+  });
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
 
@@ -360,6 +395,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
   if (!event) return remembered(cudaErrorInvalidResourceHandle);
+  if (graphs::mark(stream, event->captured)) return cudaSuccess;
   return answered([&] {
     event->device = device().getDevice().index();
     device().record(&event->event, stream_of(stream), event->device, c10::EventFlag::BACKEND_DEFAULT);
@@ -369,12 +405,14 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return cudaEventRecordWithFlags(event, stream, 0); }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (!event->captured.capture.expired()) return remembered(cudaErrorCapturedEvent);
   return answered([&] {
     if (event->recorded) device().synchronizeEvent(event->event);
     return cudaSuccess;
   });
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (!event->captured.capture.expired()) return remembered(cudaErrorCapturedEvent);
   return answered([&] { return !event->recorded || device().queryEvent(event->event) ? cudaSuccess : cudaErrorNotReady; });
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {

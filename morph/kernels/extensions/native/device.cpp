@@ -1,6 +1,8 @@
 // The software device, by torch's own interfaces.
 #include "device.h"
 
+#include "graphs.h"
+
 #include "sanitizer/checks.h"
 
 #include <ATen/detail/CUDAHooksInterface.h>
@@ -84,9 +86,14 @@ bool is_capturing(c10::Stream stream) {
 
 // A capture records operators, with a dispatch mode that is not active within one: there the operator is recorded. A
 // launch on the default stream is refused too, since the program seldom means what CUDA does: it is in no graph.
-void refuse_in_capture(cudaStream_t stream) {
+void refuse_in_torchs_capture(cudaStream_t stream) {
   if (!c10::impl::TorchDispatchModeTLS::any_modes_set()) return;
   device().queryStream(stream ? stream_of(stream) : device().getStream(device().getDevice()));  // which a capture refuses
+}
+void refuse_in_capture(cudaStream_t stream) {
+  bool is_refused = graphs::unsafe() || graphs::forbidden(stream);
+  TORCH_CHECK(!is_refused, "a graph keeps no call of a library on the software device");
+  refuse_in_torchs_capture(stream);
 }
 
 std::pair<size_t, size_t> memory_of(int index) {

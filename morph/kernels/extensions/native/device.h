@@ -34,7 +34,8 @@ c10::impl::VirtualGuardImpl device();
 c10::Stream stream_of(cudaStream_t handle);  // of the current device
 cudaStream_t handle_of(c10::Stream stream);
 bool is_capturing(c10::Stream stream);        // before torch 2.12 known of the current stream alone
-void refuse_in_capture(cudaStream_t stream);  // a launch that a graph would not hold
+void refuse_in_torchs_capture(cudaStream_t stream);  // a launch that a graph would not hold
+void refuse_in_capture(cudaStream_t stream);         // and what a program's own graph would not
 // These ask torch.cuda.
 cudaDeviceProp properties_of(int device);
 std::pair<size_t, size_t> memory_of(int device);  // free and total bytes

@@ -151,7 +151,8 @@ void set_launching() { launching = true; }
 bool is_launching() { return launching; }
 bool is_cooperative() { return current && current->is_cooperative(); }
 
-Cooperative::Cooperative() { cooperative = true; }
-Cooperative::~Cooperative() { cooperative = false; }
+Cooperative::Cooperative(bool wanted) : before_(std::exchange(cooperative, wanted)) {}
+Cooperative::~Cooperative() { cooperative = before_; }
+bool Cooperative::is_wanted() { return cooperative; }
 
 }  // namespace morph_cuda

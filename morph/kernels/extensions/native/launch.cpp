@@ -4,6 +4,7 @@
 #include "block.h"
 #include "device.h"
 #include "errors.h"
+#include "graphs.h"
 #include "grid.h"
 
 #include <c10/util/Exception.h>
@@ -36,12 +37,14 @@ std::map<void*, Launcher> launchers;
 
 }  // namespace
 
-void run(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*thread)(void*), void* closure) {
+void run(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, const Launched& what, void* closure, void* kernel) {
   TORCH_CHECK(!Block::of_this_thread().is_running(), "a kernel cannot launch another on the software device");
   reported([&] {
     if (!is_valid(grid, block, shared)) refuse(grid, block, shared);
-    refuse_in_capture(stream);
-    Grid(grid, block, shared, stream, thread, closure).run();
+    if (graphs::keeps(stream)) return graphs::keep({grid, block, shared, &what, kernel}, stream, closure);
+    if (cudaError_t error = graphs::implicit(stream)) return remembered(error);
+    refuse_in_torchs_capture(stream);
+    Grid(grid, block, shared, stream, what.thread, closure).run();
     return cudaSuccess;
   });
 }

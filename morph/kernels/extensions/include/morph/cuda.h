@@ -4,6 +4,7 @@
 #include "morph/runtime.h"
 
 #ifdef __cplusplus
+#include "morph/graphs.h"
 #include "morph/math.h"
 #ifdef __CUDACC__
 #include "morph/atomics.h"

@@ -10,8 +10,33 @@
 
 namespace morph_cuda {
 
-// Runs the threads of a grid; returns when all are done.
-void run(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*thread)(void*), void* closure);
+// What is done with a kernel and its arguments, a closure.
+struct Launched {
+  void (*thread)(void* closure);
+  void* (*copy)(const void* closure);
+  void (*destroy)(void* closure);
+  void (*list)(void* closure, void** addresses);  // of the arguments
+  size_t count;
+};
+template <class Kernel, class... A>
+struct Call {
+  Kernel kernel;
+  std::tuple<A...> arguments;
+
+  static constexpr Launched launched{
+      [](void* closure) {
+        auto& call = *static_cast<Call*>(closure);
+        std::apply([&](auto... each) { call.kernel(each...); }, call.arguments);
+      },
+      [](const void* closure) -> void* { return new Call(*static_cast<const Call*>(closure)); },
+      [](void* closure) { delete static_cast<Call*>(closure); },
+      [](void* closure, void** addresses) {
+        std::apply([&](auto&... each) { ((*addresses++ = (void*)&each), ...); }, static_cast<Call*>(closure)->arguments);
+      },
+      sizeof...(A)};
+};
+// Runs the threads of a grid, and returns when all are done; in a capture a graph keeps them.
+void run(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, const Launched& what, void* closure, void* kernel = nullptr);
 // Refuses what a graph would not hold, while one is captured.
 void refuse_in_capture(cudaStream_t stream);
 
@@ -38,12 +63,8 @@ struct Configuration {
 
 template <class F, class... A>
 inline void launch(const Configuration& how, F&& kernel, A&&... arguments) {
-  std::tuple<std::decay_t<A>...> kept(std::forward<A>(arguments)...);
-  auto thread = [&] {
-    std::apply([&](auto... each) { kernel(each...); }, kept);
-  };
-  using Thread = decltype(thread);
-  run(how.grid, how.block, how.shared, how.stream, [](void* closure) { (*static_cast<Thread*>(closure))(); }, &thread);
+  Call<std::decay_t<F>, std::decay_t<A>...> call{kernel, {std::forward<A>(arguments)...}};
+  run(how.grid, how.block, how.shared, how.stream, call.launched, &call);
 }
 
 template <class T>
@@ -57,10 +78,14 @@ struct DynamicShared {  // `extern __shared__ T name[]` outside of functions
 // While it lives, the blocks of a launch may wait for each other.
 class Cooperative {
  public:
-  Cooperative();
+  explicit Cooperative(bool wanted = true);
   ~Cooperative();
+  static bool is_wanted();
   Cooperative(const Cooperative&) = delete;
   Cooperative& operator=(const Cooperative&) = delete;
+
+ private:
+  bool before_;
 };
 
 }  // namespace morph_cuda
@@ -68,13 +93,9 @@ class Cooperative {
 template <class... P>
 inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, size_t shared = 0,
                                     cudaStream_t stream = nullptr) {
-  auto thread = [&] {
-    size_t i = 0;
-    std::tuple<std::decay_t<P>...> values{*static_cast<std::decay_t<P>*>(arguments[i++])...};
-    std::apply(kernel, values);
-  };
-  using Thread = decltype(thread);
-  morph_cuda::run(grid, block, shared, stream, [](void* closure) { (*static_cast<Thread*>(closure))(); }, &thread);
+  size_t i = 0;
+  morph_cuda::Call<void (*)(P...), std::decay_t<P>...> call{kernel, {*static_cast<std::decay_t<P>*>(arguments[i++])...}};
+  morph_cuda::run(grid, block, shared, stream, call.launched, &call, reinterpret_cast<void*>(kernel));
   return cudaSuccess;
 }
 

@@ -36,7 +36,9 @@ std::string quoted(const std::string& word) {
   return result + "'";
 }
 
-bool is_own(const std::string& place) { return place.find("/include/morph/") != std::string::npos; }
+bool is_own(const std::string& place) {  // or the standard library's
+  return place.find("/include/morph/") != std::string::npos || place.find("/include/c++/") != std::string::npos;
+}
 bool is_known(const std::string& place) { return place[0] != '?' && place.back() != '?'; }
 
 std::string without_folder(const std::string& place) { return place.substr(place.rfind('/') + 1); }
