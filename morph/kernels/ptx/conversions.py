@@ -1,8 +1,8 @@
-"""Moves, comparisons, and conversions from one type to another."""
+"""Moves, and conversions from one type to another."""
 
 from __future__ import annotations
 
-from morph.kernels.ptx.calls import DIRECTIONS, PREDICATE, SYMBOLS, Call, of_type, translates
+from morph.kernels.ptx.calls import DIRECTIONS, Call, of_type, translates
 from morph.kernels.ptx.registers import Type
 
 INTEGER_DIRECTIONS = {
@@ -13,53 +13,12 @@ INTEGER_DIRECTIONS = {
 }
 HALF = Type("b16", "uint16_t", 16)
 SMALL_PAIRS = {"e4m3x2": "4, 3", "e5m2x2": "5, 2"}
-RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-UNSIGNED_RELATIONS = {"lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
-OPPOSITES = {"equ": "!=", "neu": "==", "ltu": ">=", "leu": ">", "gtu": "<=", "geu": "<"}
 
 
 @translates("mov")
 def _moved(call: Call) -> str:
     call.only(())
     return call.sources()[0]
-
-
-@translates("selp")
-def _selected(call: Call) -> str:
-    call.only(())
-    a, b, p = call.sources(call.type, call.type, PREDICATE)
-    return f"({p} ? {a} : {b})"
-
-
-@translates("setp")
-def _compared(call: Call) -> str:
-    """Return the comparison, joined with the fourth operand where there is one."""
-    type = call.type
-    if type.is_pair:
-        raise call.refusal("comparisons of pairs are not translated")
-    joined = next((word for word in ("and", "or", "xor") if word in call.words), "")
-    call.only({"and", "or", "xor", "ftz", *RELATIONS, *UNSIGNED_RELATIONS, *OPPOSITES, "num", "nan"})
-    relation = next(word for word in call.instruction.modifiers if word not in ("ftz", "and", "or", "xor"))
-    a, b, *other = call.sources(type, type, PREDICATE)
-    if type.is_float:
-        x, y = (
-            f"double(morph_ptx::read<{type.c_type}>({each}, {int('ftz' in call.words)}))" for each in (a, b)
-        )
-    else:
-        of = type.register if relation in UNSIGNED_RELATIONS else type.c_type
-        x, y = f"{of}({a})", f"{of}({b})"
-    holds = _relation(relation, x, y)
-    return f"({holds} {SYMBOLS[joined]} {other[0]})" if joined else holds
-
-
-def _relation(relation: str, x: str, y: str) -> str:
-    if relation in ("num", "nan"):
-        return f"({'!' if relation == 'num' else ''}({x} != {x} || {y} != {y}))"
-    if relation in OPPOSITES:  # true where one is no number
-        return f"(!({x} {OPPOSITES[relation]} {y}) || {x} != {x} || {y} != {y})"
-    symbol = {**RELATIONS, **UNSIGNED_RELATIONS}[relation]
-    ordered = f" && {x} == {x} && {y} == {y}" if relation == "ne" and "double" in x else ""
-    return f"({x} {symbol} {y}{ordered})"
 
 
 @translates("cvt")

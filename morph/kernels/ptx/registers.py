@@ -49,6 +49,12 @@ class Type:
         return self.name in PAIRS
 
     @property
+    def part(self) -> Type:
+        """The type of one number of a pair, or the type itself."""
+        part = PAIRS.get(self.name, self.name)
+        return Type(part, *FLOATS[part]) if part in FLOATS else self
+
+    @property
     def is_signed(self) -> bool:
         """Whether it is an integer with a sign."""
         return self.name[0] == "s"

@@ -1,11 +1,26 @@
 """Floating-point numbers of PTX by exact fractions: slow, and written from the formats alone."""
 
 import math
+import operator
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 Number = Fraction | float  # a float is an infinity or no number
+
+RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
+    name: getattr(operator, name) for name in ("eq", "lt", "le", "gt", "ge")
+} | {"ne": lambda a, b: a != b}
+ORDERED = {name: lambda a, b, name=name: a == a and b == b and RELATIONS[name](a, b) for name in RELATIONS}
+UNORDERED = {
+    f"{name}u": lambda a, b, name=name: a != a or b != b or RELATIONS[name](a, b) for name in RELATIONS
+}
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    **ORDERED,
+    **UNORDERED,
+    "num": lambda a, b: a == a and b == b,
+    "nan": lambda a, b: a != a or b != b,
+}
 
 
 class Format(NamedTuple):

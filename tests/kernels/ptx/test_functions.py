@@ -1,7 +1,6 @@
 """Functions of floating-point numbers: comparisons, extremes, signs, pairs, and what is approximate."""
 
 import math
-import operator
 import pathlib
 import struct
 from collections.abc import Callable
@@ -10,23 +9,11 @@ import pytest
 import torch
 
 from morph.kernels import ptx
+from tests.kernels.ptx.model import COMPARISONS
 from tests.kernels.ptx.snippets import Library
 
 NAN, TINY = math.nan, 1e-40  # the second is subnormal in float32
 VALUES = [0.0, -0.0, 1.0, -1.0, 2.5, math.inf, -math.inf, NAN]
-RELATIONS: dict[str, Callable[[float, float], bool]] = {
-    name: getattr(operator, name) for name in ("eq", "lt", "le", "gt", "ge")
-} | {"ne": lambda a, b: a != a or b != b or a != b}
-ORDERED = {name: lambda a, b, name=name: a == a and b == b and RELATIONS[name](a, b) for name in RELATIONS}
-UNORDERED = {
-    f"{name}u": lambda a, b, name=name: a != a or b != b or RELATIONS[name](a, b) for name in RELATIONS
-}
-COMPARISONS = {
-    **ORDERED,
-    **UNORDERED,
-    "num": lambda a, b: a == a and b == b,
-    "nan": lambda a, b: a != a or b != b,
-}
 APPROXIMATE: dict[str, Callable[[float], float]] = {
     "ex2.approx.ftz.f32": lambda x: 2.0**x,
     "lg2.approx.f32": math.log2,
@@ -180,6 +167,11 @@ def test_the_timer_goes_on(library: Library) -> None:
         ("mov.b64 $0, {$1, $2, $3};", "{.*, .*, .*}: .b64 has no such parts"),
         ("add.ftz.f64 $0, $1, $2;", ".ftz of .f64 is not translated"),
         ("setp.lt.f16x2 $0, $1, $2;", "comparisons of pairs are not translated"),
+        ("set.lt.f32.f16 $0, $1, $2;", "this form of set is not translated"),
+        ("set.lt.f16x2.bf16x2 $0, $1, $2;", "this form of set is not translated"),
+        ("set.lo.u32.f32 $0, $1, $2;", ".lo is not translated"),
+        ("set.ltu.u32.s32 $0, $1, $2;", ".ltu is not translated"),
+        ("set.lt.ftz.u32.bf16 $0, $1, $2;", ".ftz is not translated"),
         ("cvt.rn.sat.f32.s32 $0, $1;", ".sat is not translated"),
         ("ld.shared.u32 $0, [$1];", "ld.shared.u32 .*: it is translated in CUDA C.. only"),
         ("ld.global.u32 $0, [$1 - 4];", "the address .* is not translated"),
