@@ -29,24 +29,28 @@ def _converted(call: Call) -> str:
 
 def _of_small_pair(call: Call, small: str) -> str:
     """Return a conversion to two numbers of eight bits, which saturates, or from them."""
-    modifiers, format = call.instruction.modifiers, SMALL_PAIRS[small]
+    modifiers, format, clips = call.instruction.modifiers, SMALL_PAIRS[small], _clips(call)
     if modifiers[-1] == small:
-        call.only({"rn", small})
+        call.only({"rn", "relu", small})
         if call.type.name != "f16x2":
             raise call.refusal("this conversion is not translated")
-        return f"morph_ptx::widened_pair<{format}>({call.sources(HALF)[0]})"
-    call.only({"rn", "satfinite", small})
+        return f"morph_ptx::widened_pair<{format}, {clips}>({call.sources(HALF)[0]})"
+    call.only({"rn", "satfinite", "relu", small})
     if call.type.name not in ("f32", "f16x2") or "satfinite" not in call.words:
         raise call.refusal("this conversion is not translated")
-    of = "float" if call.type.name == "f32" else "morph_ptx::f16"
-    return f"morph_ptx::narrowed_pair<{format}, {of}>({', '.join(call.sources())})"
+    of = call.type.part.c_type
+    return f"morph_ptx::narrowed_pair<{format}, {of}, {clips}>({', '.join(call.sources())})"
+
+
+def _clips(call: Call) -> str:
+    return str("relu" in call.words).lower()
 
 
 def _of_types(call: Call) -> str:
     to, source = call.types[0], call.types[-1]
+    if to.is_pair or call.words & {"relu", "satfinite"}:
+        return _to_halves(call)
     call.only({"ftz", "sat", *DIRECTIONS, *INTEGER_DIRECTIONS})
-    if to.is_pair:
-        return _converted_pair(call)
     (a,) = call.sources(source)
     direction = next((INTEGER_DIRECTIONS[word] for word in call.words if word in INTEGER_DIRECTIONS), "")
     rounding = (
@@ -69,12 +73,13 @@ def _of_types(call: Call) -> str:
     return f"morph_ptx::flushed<{to.c_type}>({converted}, {int('ftz' in call.words)})"
 
 
-def _converted_pair(call: Call) -> str:
-    to = call.types[0]
-    call.only({"rn", "rz"})
+def _to_halves(call: Call) -> str:
+    """Return the half that a number becomes, or the pair of two, the first of them above."""
+    call.only({"rn", "rz", "relu", "satfinite"})
+    of = call.types[0].part
+    if call.type.name != "f32" or of.name not in ("f16", "bf16"):
+        raise call.refusal("this conversion is not translated")
     direction = "morph_ptx::kTowardZero" if "rz" in call.words else "morph_ptx::kNearest"
-    high, low = (
-        f"uint32_t(morph_ptx::to_floating<{to.c_type}>(double(morph_ptx::value<float>({each})), {direction}))"
-        for each in call.sources(call.types[-1])
-    )
-    return f"({high} << 16 | {low})"
+    how = f"{direction}, {_clips(call)}, {str('satfinite' in call.words).lower()}"
+    parts = (f"uint32_t(morph_ptx::to_half<{of.c_type}>({each}, {how}))" for each in call.sources())
+    return f"({' << 16 | '.join(parts)})"

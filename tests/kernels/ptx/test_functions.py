@@ -51,6 +51,8 @@ OTHERS = [
             f"cvt.rn.satfinite.{small}.f32 $0, $1, $2;",
             f"cvt.rn.satfinite.{small}.f16x2 $0, $1;",
             f"cvt.rn.f16x2.{small} $0, $1;",
+            f"cvt.rn.relu.satfinite.{small}.f32 $0, $1, $2;",
+            f"cvt.rn.relu.f16x2.{small} $0, $1;",
         )
     ),
 ]
@@ -135,11 +137,15 @@ def test_two_numbers_of_eight_bits(library: Library, small: str, dtype: torch.dt
         code = code if value == value else 0x7F
         found = library.run(f"cvt.rn.satfinite.{small}.f32 $0, $1, $2;", bits(value), bits(1.0))
         assert found >> 8 == code, value
+        clipped = library.run(f"cvt.rn.relu.satfinite.{small}.f32 $0, $1, $2;", bits(value), bits(1.0))
+        assert clipped >> 8 == (0 if value < 0 or code == 0x80 else code), value
     halves = [int(each) for each in torch.arange(256).to(torch.uint8).view(dtype).half().view(torch.int16)]
     for code, half in enumerate(halves):
         both = library.run(f"cvt.rn.f16x2.{small} $0, $1;", code << 8 | 0x38)
         if half & 0x7FFF <= 0x7C00:
             assert both >> 16 == half & 0xFFFF, code
+            clipped = library.run(f"cvt.rn.relu.f16x2.{small} $0, $1;", code << 8 | 0x38)
+            assert clipped == (both & 0xFFFF if code & 0x80 else both), code
             again = library.run(f"cvt.rn.satfinite.{small}.f16x2 $0, $1;", both)
             assert again == code << 8 | 0x38 or half & 0x7FFF == 0x7C00, code
 
@@ -176,7 +182,11 @@ def test_the_timer_goes_on(library: Library) -> None:
         ("ld.shared.u32 $0, [$1];", "ld.shared.u32 .*: it is translated in CUDA C.. only"),
         ("ld.global.u32 $0, [$1 - 4];", "the address .* is not translated"),
         ("st.global.v2.u32 [$0], $1;", "2 registers are expected"),
-        ("cvt.rn.relu.satfinite.e4m3x2.f32 $0, $1, $2;", ".relu is not translated"),
+        ("cvt.rn.relu.f32.f64 $0, $1;", "this conversion is not translated"),
+        ("cvt.rm.relu.f16.f32 $0, $1;", ".rm is not translated"),
+        ("cvt.rn.satfinite.s8.f32 $0, $1;", "this conversion is not translated"),
+        ("cvt.rn.f16x2.f16 $0, $1, $2;", "this conversion is not translated"),
+        ("cvt.rz.relu.satfinite.e4m3x2.f32 $0, $1, $2;", ".rz is not translated"),
         ("setmaxnreg.inc.sync.aligned.u32 240;", "this instruction is not translated"),
     ],
 )

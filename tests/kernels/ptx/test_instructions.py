@@ -155,6 +155,16 @@ CONVERSIONS = [
     *(f"cvt.rz.{kind}.f32 $0, $1;" for kind in ("f16", "bf16")),
     *(f"cvt.f32.{kind} $0, $1;" for kind in ("f16", "bf16")),
     "cvt.f64.f32 $0, $1;",
+    *(
+        f"cvt.{how}.{kind}.f32 $0, $1;"
+        for how in ("rn.relu", "rz.relu", "rn.satfinite", "rz.satfinite", "rz.relu.satfinite")
+        for kind in ("f16", "bf16")
+    ),
+]
+TO_PAIRS = [
+    f"cvt.{how}.{kind}x2.f32 $0, $1, $2;"
+    for how in ("rn", "rz", "rn.relu", "rz.relu", "rz.satfinite", "rn.relu.satfinite")
+    for kind in ("f16", "bf16")
 ]
 TO_INTEGERS = [
     *(
@@ -167,7 +177,7 @@ TO_INTEGERS = [
 FROM_INTEGERS = [
     f"cvt.{way}.f32.{kind} $0, $1;" for way in ("rn", "rz", "rp") for kind in ("s32", "u32", "s64", "u64")
 ]
-TEXTS = [*INTEGERS, *FLOATING, *CONVERSIONS, *TO_INTEGERS, *FROM_INTEGERS]
+TEXTS = [*INTEGERS, *FLOATING, *CONVERSIONS, *TO_PAIRS, *TO_INTEGERS, *FROM_INTEGERS]
 
 
 @pytest.fixture(scope="module")
@@ -253,8 +263,28 @@ def test_conversions_of_floats(library: Library, text: str) -> None:
     codes = floats(FORMATS[source], text)
     for _ in range(5 * DRAWN):
         code = next(codes)
-        expected = encoded(decoded(code, FORMATS[source]), FORMATS[to], way)
+        expected = _converted(text, code, FORMATS[source], FORMATS[to], way)
         assert _agrees(library.run(text, code), expected, FORMATS[to]), hex(code)
+
+
+def _converted(text: str, code: int, source: Format, to: Format, way: str) -> int | None:
+    x = decoded(code, source)
+    if ".relu" in text and x < 0:
+        return 0
+    found = encoded(x, to, way)
+    saturates = ".satfinite" in text and found is not None and found & to.infinity == to.infinity
+    return found - 1 if found is not None and saturates else found
+
+
+@pytest.mark.parametrize("text", TO_PAIRS)
+def test_conversions_to_pairs(library: Library, text: str) -> None:
+    to = FORMATS[text.split(".")[-2].removesuffix("x2")]
+    way, codes = text.split(".")[1], floats(F32, text)
+    for _ in range(5 * DRAWN):
+        pair = next(codes), next(codes)
+        found = library.run(text, *pair)
+        for code, half in zip(pair, (found >> 16, found), strict=True):
+            assert _agrees(half, _converted(text, code, F32, to, way), to), hex(code)
 
 
 @pytest.mark.parametrize("text", TO_INTEGERS)

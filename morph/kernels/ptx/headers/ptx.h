@@ -193,20 +193,24 @@ uint32_t vabsdiff4(uint32_t a, uint32_t b, uint32_t sum) {
 }
 
 // Two numbers of eight bits: of two registers, the first of them above, or of a pair in one.
-template <int exponent, int mantissa, class T>
+template <int exponent, int mantissa, class T, bool clips>
 uint16_t narrowed_pair(uint32_t high, uint32_t low) {
   auto code = [](uint32_t from) {
-    return narrowed<exponent, mantissa>(double(value<T>(Bits<T>(from))), FE_TONEAREST, true);
+    double x = double(value<T>(Bits<T>(from)));
+    return narrowed<exponent, mantissa>(clips ? clipped(x) : x, FE_TONEAREST, true);
   };
   return uint16_t(code(high) << 8 | code(low));
 }
-template <int exponent, int mantissa, class T>
+template <int exponent, int mantissa, class T, bool clips>
 uint16_t narrowed_pair(uint32_t both) {
-  return narrowed_pair<exponent, mantissa, T>(both >> 16, both & 0xffff);
+  return narrowed_pair<exponent, mantissa, T, clips>(both >> 16, both & 0xffff);
 }
-template <int exponent, int mantissa>
+template <int exponent, int mantissa, bool clips>
 uint32_t widened_pair(uint16_t codes) {
-  auto half = [](uint32_t code) { return uint32_t(f16(widened<exponent, mantissa>(code)).code); };
+  auto half = [](uint32_t code) {
+    double x = widened<exponent, mantissa>(code);
+    return uint32_t(f16(clips ? clipped(x) : x).code);
+  };
   return half(codes >> 8) << 16 | half(codes & 255);
 }
 

@@ -96,6 +96,14 @@ float to_float(X x, int direction) {
   if (!is_above && (direction == FE_UPWARD || (inward && x < 0))) return std::nextafter(near, INFINITY);
   return near;
 }
+// What is negative becomes 0.
+inline double clipped(double x) { return std::signbit(x) && x == x ? 0.0 : x; }
+template <class To>
+Bits<To> to_half(uint32_t from, int direction, bool clips, bool saturates) {
+  double x = clips ? clipped(value<float>(from)) : value<float>(from);
+  constexpr int exponent = std::is_same_v<To, f16> ? 5 : 8;
+  return Bits<To>(narrowed<exponent, 15 - exponent>(x, direction, saturates));
+}
 // Of a double, or of a long double, which holds every integer of 64 bits.
 template <class To, class X>
 Bits<To> to_floating(X x, int direction) {
