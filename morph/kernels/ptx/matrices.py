@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from morph.kernels.ptx.calls import WORD, Call, acts, translates_several
+from morph.kernels.ptx.calls import WORD, Call, acts, translates, translates_several
 from morph.kernels.ptx.memory import address
 from morph.kernels.ptx.parsing import split
 from morph.kernels.ptx.registers import Type
@@ -133,6 +133,14 @@ def _stored(call: Call) -> str:
     return (
         f"morph_ptx::store_matrices<{count}, {str('trans' in call.words).lower()}>({place}, {{{registers}}})"
     )
+
+
+@translates("movmatrix")
+def _turned(call: Call) -> str:
+    call.of_block()
+    if call.instruction.modifiers != ("sync", "aligned", "m8n8", "trans", "b16"):
+        raise call.refusal("this form of movmatrix is not translated")
+    return f"morph_ptx::turned_matrix({call.sources(WORD)[0]})"
 
 
 def _count(call: Call) -> int:

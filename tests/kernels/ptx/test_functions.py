@@ -215,6 +215,8 @@ def test_comments_scopes_and_many_registers() -> None:
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {$0}, {$1}, {$2}, {$3};",
         "mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {$0}, {$1}, {$2}, {$3};",
         "ldmatrix.sync.aligned.m8n8.x4.shared.b8 {$0}, [$1 + $2 + 1];",
+        "movmatrix.sync.aligned.m8n8.b16 $0, $1;",
+        "movmatrix.sync.aligned.m8n16.trans.b16 $0, $1;",
         "wgmma.fence.sync.aligned;",
         "{ .reg .pred p; setp.ne.u32 p, $0, 0; cp.async.ca.shared.global [$1], [$2], 4, p; }",
     ],

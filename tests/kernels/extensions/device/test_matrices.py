@@ -118,6 +118,13 @@ def test_matrices_back_into_shared_memory():
     assert torch.equal(out, torch.stack([values[0], values[1].T]))
 
 
+def test_a_matrix_is_turned_in_registers():
+    values = torch.arange(64, dtype=torch.int16).view(8, 8).cuda()
+    out = torch.zeros_like(values)
+    call("matrices", "launch_turned", values, out)
+    assert torch.equal(out, values.T)
+
+
 def test_double_precision():
     left, right = drawn(8, 4).double(), drawn(8, 4).double()
     sums = torch.zeros(32, 2, device="cuda", dtype=torch.float64)

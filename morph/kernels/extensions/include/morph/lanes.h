@@ -1,5 +1,5 @@
 // The instructions of PTX that the lanes of a warp carry out together (PTX ISA 9.0, "shfl.sync", "match.sync", "mma.sync",
-// "ldmatrix", "stmatrix").
+// "ldmatrix", "stmatrix", "movmatrix").
 #pragma once
 
 #include "morph/assembly.h"
@@ -154,6 +154,13 @@ void store_matrices(unsigned char* row, const Vector<uint32_t, count>& all) {
       uint16_t part = uint16_t(all[matrix] >> 16 * i);
       std::memcpy(rows.read(8 * matrix + to) + 2 * column, &part, 2);
     }
+}
+// Lane 4 g + t has the elements 2 t and 2 t + 1 of row g of a matrix, and gets those of its column g.
+inline uint32_t turned_matrix(uint32_t pair) {
+  ::morph_cuda::Exchange<uint32_t> pairs(::morph_cuda::kAll, pair);
+  int g = ::morph_cuda::lane() / 4, t = ::morph_cuda::lane() % 4;
+  auto element = [&](int row) { return pairs.read(4 * row + g / 2) >> 16 * (g % 2) & 0xffff; };
+  return element(2 * t) | element(2 * t + 1) << 16;
 }
 
 }  // namespace morph_ptx

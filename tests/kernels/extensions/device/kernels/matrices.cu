@@ -85,6 +85,11 @@ __global__ void stored(const __half* in, __half* out) {
   for (int i = lane; i < 128; i += 32) out[i] = to[i / 64][i / 8 % 8][i % 8];
 }
 
+// A lane's word is two elements of a row, lane by lane.
+__global__ void turned(const unsigned* in, unsigned* out) {
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(out[threadIdx.x]) : "r"(in[threadIdx.x]));
+}
+
 // By the functions of wmma: A row by row, B and the result in both orders, half of the sum added.
 template <class T, class Sum, int m, int n, int k>
 __global__ void fragments_of(const T* a, const T* b, Sum* out) {
@@ -114,6 +119,7 @@ void launch_wmma(int which, const void* a, const void* b, void* out) {
   if (which == 2) fragments_of<signed char, int, 32, 8, 16><<<1, 32>>>(byte(a), byte(b), static_cast<int*>(out));
 }
 void launch_stored(const __half* in, __half* out) { stored<<<1, 32>>>(in, out); }
+void launch_turned(const unsigned* in, unsigned* out) { turned<<<1, 32>>>(in, out); }
 void launch_halves(const __half* a, const __half* b, float* out) { halves<<<1, 32>>>(a, b, out); }
 void launch_fragments(int which, const unsigned* a, const unsigned* b, unsigned* c) { kernels[which]<<<1, 32>>>(a, b, c); }
 void launch_doubles(const double* a, const double* b, double* c) { doubles<<<1, 32>>>(a, b, c); }
