@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from morph.kernels.ptx.calls import DIRECTIONS, Call, of_type, translates
+import re
+
+from morph.kernels.ptx.calls import DIRECTIONS, WORD, Call, of_type, translates
 from morph.kernels.ptx.registers import Type
 
 INTEGER_DIRECTIONS = {
@@ -12,6 +14,7 @@ INTEGER_DIRECTIONS = {
     "rpi": "morph_ptx::kUpward",
 }
 HALF = Type("b16", "uint16_t", 16)
+PACKED = re.compile(r"pack\.sat\.([us])(?:(16)\.s32|([248])\.s32\.b32)")
 SMALL_PAIRS = {"e4m3x2": "4, 3", "e5m2x2": "5, 2"}
 
 
@@ -23,8 +26,19 @@ def _moved(call: Call) -> str:
 
 @translates("cvt")
 def _converted(call: Call) -> str:
+    if "pack" in call.words:
+        return _packed(call)
     small = next((word for word in call.instruction.modifiers if word in SMALL_PAIRS), "")
     return _of_small_pair(call, small) if small else _of_types(call)
+
+
+def _packed(call: Call) -> str:
+    """Return two integers within limits, the first above, and above both the lower bits of a third."""
+    form, sources = PACKED.fullmatch(".".join(call.instruction.modifiers)), call.sources(WORD)
+    if form is None or len(sources) != (2 if form[2] else 3):
+        raise call.refusal("this conversion is not translated")
+    has_sign, width = str(form[1] == "s").lower(), form[2] or form[3]
+    return f"morph_ptx::packed<{has_sign}, {width}>({', '.join(sources)})"
 
 
 def _of_small_pair(call: Call, small: str) -> str:

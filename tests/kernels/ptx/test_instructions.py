@@ -60,6 +60,17 @@ def _inserted(a: int, into: int, at: int, size: int) -> int:
     return into
 
 
+def _packed(kind: str) -> Callable[[int, int, int], int]:
+    width = int(kind[1:])
+    low = -(1 << width - 1) if kind[0] == "s" else 0
+
+    def pack(a: int, b: int, c: int) -> int:
+        upper, lower = (max(low, min(low + (1 << width) - 1, signed(each, 32))) for each in (a, b))
+        return c << 2 * width | (upper % (1 << width)) << width | lower % (1 << width)
+
+    return pack
+
+
 INTEGERS: dict[str, Callable[..., int]] = {
     "add.u32 $0, $1, $2;": lambda a, b: a + b,
     "sub.s32 $0, $1, $2;": lambda a, b: a - b,
@@ -131,11 +142,18 @@ INTEGERS: dict[str, Callable[..., int]] = {
     "cvt.s64.s32 $0, $1;": lambda a: signed(a, 32),
     "cvt.sat.s8.s32 $0, $1;": lambda a: max(-128, min(127, signed(a, 32))),
     "cvt.sat.u16.s32 $0, $1;": lambda a: max(0, min(65535, signed(a, 32))),
+    **{f"cvt.pack.sat.{kind}.s32 $0, $1, $2;": _packed(kind) for kind in ("u16", "s16")},
+    **{
+        f"cvt.pack.sat.{kind}.s32.b32 $0, $1, $2, $3;": _packed(kind)
+        for kind in ("u8", "s8", "u4", "s4", "u2", "s2")
+    },
 }
 
 
 def widths(text: str) -> tuple[int, int]:
     """Return the bits of an integer instruction's operands and result, from its last type and its first."""
+    if ".pack" in text:
+        return 32, 32
     kinds = [int(each) for each in re.findall(r"\.[usb](8|16|32|64)", text)]
     last = kinds[-1] if "reg" not in text else 32
     wide = 2 * kinds[-1] if ".wide" in text else kinds[0] if "reg" not in text else 32

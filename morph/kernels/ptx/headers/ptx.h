@@ -192,6 +192,17 @@ uint32_t vabsdiff4(uint32_t a, uint32_t b, uint32_t sum) {
   return sum;
 }
 
+// Two integers within the limits of `width` bits, the first above, and above both the lower bits of a third.
+template <bool has_sign, int width>
+uint32_t packed(uint32_t a, uint32_t b, uint32_t above = 0) {
+  auto part = [](uint32_t from) {
+    constexpr int32_t low = has_sign ? -(1 << (width - 1)) : 0, high = low + (1 << width) - 1;
+    int32_t x = int32_t(from);
+    return uint32_t(x < low ? low : x > high ? high : x) & ((1u << width) - 1);
+  };
+  return uint32_t(uint64_t(above) << 2 * width) | part(a) << width | part(b);
+}
+
 // Two numbers of eight bits: of two registers, the first of them above, or of a pair in one.
 template <int exponent, int mantissa, class T, bool clips>
 uint16_t narrowed_pair(uint32_t high, uint32_t low) {
