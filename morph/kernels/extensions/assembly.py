@@ -24,7 +24,7 @@ _WIDTHS = {"h": 16, "r": 32, "l": 64, "f": 32, "d": 64, "n": 64}
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))", re.DOTALL)
 _CHARACTERS = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f", "a": "\a", "b": "\b"}
 _DIRECTIVE = re.compile(r'\s*\(\s*"\s*\.symver')
-_BARRIER = re.compile(r"\bbar(?:rier)?\.(?:cta\.)?sync\b")
+_BARRIER = re.compile(r"\bbar(?:rier)?\s*(?:\.cta\s*)?\.sync\b")
 _PLACE = re.compile(r"%(?:(?P<number>\d+)|\[(?P<name>\w+)\]|(?P<percent>%))")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from morph.kernels.ptx.errors import UnsupportedInstructionError
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-INSTRUCTION = re.compile(r"(?:@(!?)\s*([\w%$]+)\s+)?([a-z]\w*)((?:\.[\w:]+)*)\s*(.*)", re.DOTALL)
+INSTRUCTION = re.compile(r"(?:@(!?)\s*([\w%$]+)\s+)?([a-z]\w*)((?:\s*\.[\w:]+)*)\s*(.*)", re.DOTALL)
 LABEL = re.compile(r"[\w$%]+\s*:(?!:)")
 
 
@@ -80,9 +80,8 @@ def _statement(text: str) -> Instruction | Declaration:
     match = INSTRUCTION.fullmatch(text)
     if match is None:
         raise UnsupportedInstructionError(text.split()[0], "this is not translated")
-    return Instruction(
-        text, match[2] or "", bool(match[1]), match[3], tuple(match[4].split(".")[1:]), split(match[5])
-    )
+    modifiers = tuple(each.strip() for each in match[4].split(".")[1:])
+    return Instruction(text, match[2] or "", bool(match[1]), match[3], modifiers, split(match[5]))
 
 
 def _declaration(text: str) -> Declaration:

@@ -138,6 +138,7 @@ INTEGERS: dict[str, Callable[..., int]] = {
     "{.reg .pred p; setp.ne.u32 p, $1, 0; setp.gt.and.u32 p, $2, 5, p; selp.u32 $0, 1, 0, p;}": lambda a, b: (
         int(a != 0 and b > 5)
     ),
+    "{ .reg.b32 a; mov .s32 a, -1; and .b32 $0, a, $1; }": lambda a: a,
     "cvt.u8.s32 $0, $1;": lambda a: a & 255,
     "cvt.s64.s32 $0, $1;": lambda a: signed(a, 32),
     "cvt.sat.s8.s32 $0, $1;": lambda a: max(-128, min(127, signed(a, 32))),
