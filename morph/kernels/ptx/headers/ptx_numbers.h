@@ -24,6 +24,7 @@ template <class T> Bits<T> bits(T from) { return __builtin_bit_cast(Bits<T>, fro
 template <class T> constexpr Bits<T> kSign = Bits<T>(Bits<T>(1) << (8 * sizeof(T) - 1));
 
 template <class T> struct WideOf { using type = std::conditional_t<sizeof(T) == 8, __int128, int64_t>; };
+template <> struct WideOf<uint32_t> { using type = uint64_t; };
 template <> struct WideOf<uint64_t> { using type = unsigned __int128; };
 template <class T> using Wide = typename WideOf<T>::type;
 
