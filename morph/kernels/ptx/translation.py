@@ -118,7 +118,7 @@ class Translation:
     def _assigned(self, name: str, result: str) -> str:
         name = name.strip()
         if name == SINK:
-            return ";"
+            return f"(void)({result});"
         variable, type = self._register(name)
         return f"{variable} = {type.register}({result});"
 

@@ -198,6 +198,13 @@ def test_what_is_not_translated_is_refused_by_its_text(text: str, words: str) ->
         ptx.translate(text, {f"${place}": (f"r[{place}]", 64) for place in range(4)})
 
 
+def test_what_has_no_place_for_its_result_is_carried_out() -> None:
+    names = {"$0": ("a", 64), "$1": ("b", 32)}
+    assert ptx.translate("{ atom.global.add.u32 _, [$0], $1; }", names, in_block=True)[0].startswith(
+        "(void)("
+    )
+
+
 def test_comments_scopes_and_many_registers() -> None:
     text = "// first\n{ .reg .b32 r<3>; /* a\nb */ mov.b32 r2, $1; mov.b32 $0, r2; }"
     lines = ptx.translate(text, {"$0": ("a", 32), "$1": ("b", 32)})
