@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from morph.kernels.ptx import (  # noqa: F401  each registers its instructions
     arithmetic,
     bits,
+    carries,
     comparisons,
     conversions,
     matrices,

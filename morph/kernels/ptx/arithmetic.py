@@ -59,19 +59,20 @@ def _product(call: Call) -> str:
         return _floating(call, "fma" if call.instruction.name == "mad" else "mul")
     call.only({"lo", "hi", "wide"})
     a, b = call.sources()[:2]
+    of, found = type, product(call, a, b)
     if "wide" in call.words:
         of = Type("", "", 2 * type.width)
-        product = of_type(of, f"morph_ptx::wide_product<{type.c_type}>({a}, {b})")
-    else:
-        of = type
-        product = (
-            f"morph_ptx::high_product<{type.c_type}>({a}, {b})"
-            if "hi" in call.words
-            else of_type(of, f"uint64_t({a}) * {b}")
-        )
+        found = of_type(of, f"morph_ptx::wide_product<{type.c_type}>({a}, {b})")
     if call.instruction.name == "mul":
-        return product
-    return of_type(of, f"{product} + {call.read(call.instruction.operands[3], of)}")
+        return found
+    return of_type(of, f"{found} + {call.read(call.instruction.operands[3], of)}")
+
+
+def product(call: Call, a: str, b: str) -> str:
+    """Return the lower half of a product of integers, or the upper one where an instruction asks for it."""
+    if "hi" in call.words:
+        return f"morph_ptx::high_product<{call.type.c_type}>({a}, {b})"
+    return of_type(call.type, f"uint64_t({a}) * {b}")
 
 
 @translates("fma")

@@ -110,7 +110,8 @@ def result(call: Call) -> str:
     Raises:
         UnsupportedInstructionError: If it is not translated.
     """
-    translation = TRANSLATIONS.get(call.instruction.name)
+    name = call.instruction.name
+    translation = TRANSLATIONS.get(f"{name}.cc" if "cc" in call.words else name)
     if translation is None:
         raise call.refusal("this instruction is not translated")
     return translation(call)

@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Mapping
 
-from morph.kernels.ptx import calls
+from morph.kernels.ptx import calls, carries
 from morph.kernels.ptx.errors import UnsupportedInstructionError
 from morph.kernels.ptx.parsing import Brace, Declaration, Instruction, parse, split
 from morph.kernels.ptx.registers import Type, immediate, type_of
@@ -51,6 +51,7 @@ class Translation:
         self._scopes = [around, {}]
         self._numbers = itertools.count()
         self._lines: list[str] = []
+        self._has_carry = False
 
     def lines(self, text: str) -> list[str]:
         """Return the statements of a text."""
@@ -85,12 +86,22 @@ class Translation:
     def _translate(self, instruction: Instruction) -> None:
         if instruction.name in calls.NOTHING:
             return
+        self._follow_carry(instruction)
         call = calls.understood(instruction, self._read, self._in_block)
         statement = self._statement(call)
         guard = self._read(instruction.guard, calls.PREDICATE) if instruction.guard else ""
         self._lines.append(
             f"if ({'!' if instruction.negated else ''}{guard}) {statement}" if guard else statement
         )
+
+    def _follow_carry(self, instruction: Instruction) -> None:
+        """Declare the carry that an instruction leaves; between texts it is not kept."""
+        if carries.is_read(instruction) and not self._has_carry:
+            reason = "no instruction before it in its asm leaves a carry"
+            raise UnsupportedInstructionError(instruction.text, reason)
+        if carries.is_written(instruction) and not self._has_carry:
+            self._has_carry = True
+            self._lines.insert(0, f"bool {carries.CARRY} = false;")
 
     def _statement(self, call: calls.Call) -> str:
         name, operands = call.instruction.name, call.instruction.operands

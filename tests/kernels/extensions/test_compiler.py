@@ -13,7 +13,7 @@ from morph.software.settings import TOOLKIT
 
 KERNEL = "#include <cuda_runtime.h>\n__global__ void kernel(int* out) {\n  %s\n}\n"
 REFUSED = {
-    'asm("add.cc.u32 %0, %0, 1;" : "+r"(out[0]));': "inline PTX (add.cc.u32 $0, $0, 1: .cc is",
+    'asm("addc.u32 %0, %0, 1;" : "+r"(out[0]));': "inline PTX (addc.u32 $0, $0, 1: no instruction before",
     'asm("mov.u32 %0, 1;" : "=x"(out[0]));': 'inline PTX (the operand "=x"(out[0]) is not understood',
     'asm("mov.u32 %[x], 1;" : [y] "=r"(out[0]));': "inline PTX (there is no operand x)",
     "asm volatile(TEXT);": "inline PTX (its text is not made of string literals alone)",

@@ -163,7 +163,6 @@ def test_the_timer_goes_on(library: Library) -> None:
             "mma.sync.*: it is translated in CUDA C.. only",
         ),
         ("again: add.u32 $0, $1, 1;", "again:: branches are not translated"),
-        ("add.cc.u32 $0, $1, 1;", r"add.cc.u32 \$0, \$1, 1: .cc is not translated"),
         ("add.u32 $0, r1, 1;", "r1: this register is not there"),
         ("{ add.u32 $0, $1, 1;", "its brace is not closed"),
         ("add.u32 $0, $1, 1; }", "its brace was not opened"),

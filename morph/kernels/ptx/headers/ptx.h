@@ -106,6 +106,23 @@ Bits<T> copysign(Bits<T> sign, Bits<T> of) { return Bits<T>((of & ~kSign<T>) | (
 // Integers. The bits of sums and products are those of numbers without a sign.
 template <class T> Wide<T> wide_product(Bits<T> a, Bits<T> b) { return Wide<T>(T(a)) * Wide<T>(T(b)); }
 template <class T> Bits<T> high_product(Bits<T> a, Bits<T> b) { return Bits<T>(wide_product<T>(a, b) >> 8 * sizeof(T)); }
+// With the carry or borrow of the instruction before where it `reads` it, leaving its own where it `writes` it.
+template <class U, bool reads, bool writes>
+U carried_sum(U a, U b, bool& carry) {
+  U sum;
+  bool beyond = __builtin_add_overflow(a, b, &sum);
+  beyond |= __builtin_add_overflow(sum, U(reads && carry), &sum);
+  if (writes) carry = beyond;
+  return sum;
+}
+template <class U, bool reads, bool writes>
+U carried_difference(U a, U b, bool& carry) {
+  U difference;
+  bool beyond = __builtin_sub_overflow(a, b, &difference);
+  beyond |= __builtin_sub_overflow(difference, U(reads && carry), &difference);
+  if (writes) carry = beyond;
+  return difference;
+}
 // By 0, which the ISA leaves open, all bits are set.
 template <class T>
 Bits<T> quotient(Bits<T> a, Bits<T> b) {
