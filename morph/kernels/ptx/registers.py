@@ -15,6 +15,7 @@ FLOATS = {
     "f64": ("double", 64),
 }
 PAIRS = {"f16x2": "f16", "bf16x2": "bf16", "f32x2": "f32"}
+STARTS = "+-.0123456789"  # of a constant
 NUMBER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9]\d*)U?")
 HEXADECIMAL_FLOAT = re.compile(r"0([fFdD])([0-9a-fA-F]{8}|[0-9a-fA-F]{16})")
 
@@ -83,8 +84,12 @@ def immediate(text: str, type: Type) -> str | None:
         type: The type of the instruction's operand.
 
     Raises:
-        UnsupportedInstructionError: If a number with a point is given to an instruction of no such type.
+        UnsupportedInstructionError: If a number with a point is given to an instruction of no such type, or
+            any to one of a half, for which PTX has no constants.
     """
+    if type.name in ("f16", "bf16") and text[0] in STARTS:
+        reason = f"a constant of .{type.name} is not translated; mov.b16 puts its bits into a register"
+        raise UnsupportedInstructionError(text, reason)
     bits = _bits(text, type)
     if bits is None:
         return None
@@ -103,7 +108,7 @@ def _bits(text: str, type: Type) -> int | None:
         octal = digits[0] == "0" and digits[1:].isdigit()
         return int(integer[1] + digits, 8 if octal else 0)
     try:
-        return _of_float(float(text), type) if text[0] in "+-.0123456789" else None
+        return _of_float(float(text), type) if text[0] in STARTS else None
     except ValueError:
         return None
 
