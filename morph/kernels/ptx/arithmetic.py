@@ -10,7 +10,7 @@ from morph.kernels.ptx.registers import Type
 def _floating(call: Call, function: str, *, approximate: bool = False) -> str:
     """Return a function of floating-point numbers, or of the two in each register."""
     call.only({"ftz", "sat", *DIRECTIONS, *(("approx", "full") if approximate else ())})
-    type, operands = call.type, call.sources()
+    type, operands = _operands(call)
     if "ftz" in call.words and type.name not in ("f32", "f16", "f16x2", "f32x2"):
         raise call.refusal(f".ftz of .{type.name} is not translated")
     modifiers = int("ftz" in call.words) | 2 * ("sat" in call.words)
@@ -23,6 +23,21 @@ def _floating(call: Call, function: str, *, approximate: bool = False) -> str:
     else:
         whole = _computed(type, function, modifiers, direction, operands)
     return f"morph_ptx::apart({whole})" if "rn" in call.words and function == "mul" else whole
+
+
+def _operands(call: Call) -> tuple[Type, list[str]]:
+    """Return the type of an operation and its operands; beside the last those of float32 may be halves."""
+    if not call.types[1:]:
+        return call.type, call.sources()
+    names = [each.name for each in call.types]
+    if names not in (["f32", "f16"], ["f32", "bf16"]) or call.instruction.name not in ("add", "sub", "fma"):
+        raise call.refusal("this form is not translated")
+    call.only({"sat", *DIRECTIONS})
+    *halves, last = call.instruction.operands[1:]
+    widened = [
+        f"morph_ptx::widened_bits<{call.type.c_type}>({call.read(each, call.type)})" for each in halves
+    ]
+    return call.types[0], [*widened, call.read(last, call.types[0])]
 
 
 def _computed(type: Type, function: str, modifiers: int, direction: str, operands: list[str]) -> str:

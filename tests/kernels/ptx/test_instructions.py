@@ -167,6 +167,8 @@ FLOATING = [
     *(f"fma.rn.{kind} $0, $1, $2, $3;" for kind in FORMATS),
     *(f"{name}.{way}.f32 $0, $1, $2;" for name in ("add", "mul") for way in ("rn", "rz", "rm", "rp")),
     *(f"fma.{way}.f64 $0, $1, $2, $3;" for way in ("rz", "rm", "rp")),
+    *(f"fma.{way}.f32.{kind} $0, $1, $2, $3;" for way in ("rn", "rz", "rp") for kind in ("f16", "bf16")),
+    *(f"{name}.f32.{kind} $0, $1, $2;" for name in ("add", "sub", "add.rz") for kind in ("f16", "bf16")),
 ]  # fmt: skip
 CONVERSIONS = [
     *(f"cvt.rn.{kind}.f32 $0, $1;" for kind in ("f16", "bf16")),
@@ -264,12 +266,17 @@ def _agrees(got: int, expected: int | None, format: Format) -> bool:
 
 @pytest.mark.parametrize("text", FLOATING)
 def test_arithmetic_is_rounded_once(library: Library, text: str) -> None:
-    name, way, (kind,) = _of(text)
-    format, operation = FORMATS[kind], OPERATIONS[name]
-    codes = floats(format, text)
+    name, way, kinds = _of(text)
+    format, operation = FORMATS[kinds[0]], OPERATIONS[name]
+    codes = [floats(FORMATS[kinds[-1]], text)] * (operation.__code__.co_argcount - 1)
+    codes.append(
+        floats(format, text) if kinds[1:] else codes[0]
+    )  # of two types the last operand has the first
     for _ in range(5 * DRAWN):
-        operands = [next(codes) for _ in range(operation.__code__.co_argcount)]
-        numbers = [decoded(code, format) for code in operands]
+        operands = [next(each) for each in codes]
+        numbers = [decoded(code, FORMATS[kinds[-1]]) for code in operands[:-1]] + [
+            decoded(operands[-1], format)
+        ]
         if any(isinstance(number, float) for number in numbers):  # of the others the sign alone counts then
             numbers = [x if isinstance(x, float) else float((x > 0) - (x < 0)) for x in numbers]
         expected = encoded(operation(*numbers), format, way)

@@ -88,6 +88,8 @@ using bf16 = Half<8, 7>;
 template <class T> constexpr bool is_half = std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
 template <class T> using Computed = std::conditional_t<is_half<T>, double, T>;
 
+template <class T> uint32_t widened_bits(Bits<T> half) { return bits<float>(float(double(value<T>(half)))); }
+
 template <class X>
 float to_float(X x, int direction) {
   float near = float(x);
