@@ -89,3 +89,13 @@ def test_atomic_operations():
     assert counts.tolist() == [512, 63, -1]
     assert sums.item() == 128
     assert halves.tolist() == [256, 512]
+
+
+def test_what_is_negative_becomes_zero():
+    values, count = cuda(32, 2), integers(1)
+    out = torch.empty(2, 32, 2, device="cuda", dtype=torch.float16)
+    sums = torch.empty(32, device="cuda", dtype=torch.int64)
+    call("assembly", "launch_rectified", values, values.half(), out, sums, count)
+    assert torch.equal(out, values.half().relu().expand(2, -1, -1))
+    assert sums.tolist() == [0xFFFFFFFF * place + 0x123456789 for place in range(32)]
+    assert count.item() == 32

@@ -139,6 +139,19 @@ __global__ void atomics(int* counts, float* sums, __half2* halves) {
   asm volatile("red.global.add.noftz.f16x2 [%0], %1;" ::"l"(halves), "r"(*reinterpret_cast<unsigned*>(&one)) : "memory");
 }
 
+// What is negative becomes 0: of two halves by a mask, and on the way to them; then a sum of 64 bits in two words.
+__global__ void rectified(const float2* in, const unsigned* halves, unsigned* out, uint64_t* sums, int* count) {
+  int thread = threadIdx.x, n = blockDim.x;
+  float2 x = in[thread];
+  asm volatile("{ .reg .f16x2 mask; set.gtu.u32.f16x2 mask, %1, %2; and.b32 %0, mask, %1; }"
+               : "=r"(out[thread]) : "r"(halves[thread]), "r"(0));
+  asm volatile("cvt.rn.relu.f16x2.f32 %0, %1, %2;" : "=r"(out[n + thread]) : "f"(x.y), "f"(x.x));
+  asm volatile("{ .reg .u32 a, b, c, d; mov .b64 {a, b}, %1; mov .b64 {c, d}, %2;"
+               " add.cc.u32 a, a, c; addc.u32 b, b, d; mov .b64 %0, {a, b}; }"
+               : "=l"(sums[thread]) : "l"(0xffffffffull * thread), "l"(0x123456789ull));
+  asm volatile("atom.global.add.s32 _, [%0], 1;" ::"l"(count) : "memory");
+}
+
 }  // namespace kernels
 
 extern "C" {
@@ -154,5 +167,8 @@ void launch_warps(const int* in, int* out) { kernels::warps<<<1, 32>>>(in, out);
 void launch_halves(const int* in, int* out) { kernels::halves<<<2, 128>>>(in, out); }
 void launch_atomics(int* counts, float* sums, void* halves) {
   kernels::atomics<<<4, 64>>>(counts, sums, static_cast<__half2*>(halves));
+}
+void launch_rectified(const float2* in, const unsigned* halves, unsigned* out, uint64_t* sums, int* count) {
+  kernels::rectified<<<1, 32>>>(in, halves, out, sums, count);
 }
 }
