@@ -199,3 +199,8 @@ an empty one: cudaSuccess
 def test_graphs_of_a_program(run, sanitized):
     run("nvcc", "-std=c++17", SOURCES / "graphs.cu", "-o", "graphs", MORPH_SANITIZE=sanitized)
     assert run("./graphs", MORPH_SANITIZE=sanitized).stdout == GRAPHS
+
+
+def test_pools_of_memory(run):
+    run("nvcc", SOURCES / "pools.cu", "-o", "pools")
+    assert run("./pools").stdout == "1 1 93 1 1 1\n"

@@ -143,10 +143,11 @@ int attribute_of(const cudaDeviceProp& p, cudaDeviceAttr which) {
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: return int(p.sharedMemPerBlockOptin);
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return int(p.sharedMemPerMultiprocessor);
     case cudaDevAttrTotalConstantMemory: return int(p.totalConstMem);
-    case cudaDevAttrConcurrentKernels: case cudaDevAttrCanMapHostMemory: case cudaDevAttrGpuOverlap: return 1;
+    case cudaDevAttrConcurrentKernels: case cudaDevAttrCanMapHostMemory: case cudaDevAttrGpuOverlap:
+    case cudaDevAttrMemoryPoolsSupported: return 1;
     case cudaDevAttrMaxPitch: return int(p.memPitch);
     case cudaDevAttrReservedSharedMemoryPerBlock: return int(p.reservedSharedMemPerBlock);
-    case cudaDevAttrIntegrated: case cudaDevAttrKernelExecTimeout: case cudaDevAttrMemoryPoolsSupported: return 0;
+    case cudaDevAttrIntegrated: case cudaDevAttrKernelExecTimeout: return 0;
     default: TORCH_CHECK(false, "the software device has no attribute ", int(which));
   }
 }

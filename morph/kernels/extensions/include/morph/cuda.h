@@ -6,6 +6,7 @@
 #ifdef __cplusplus
 #include "morph/graphs.h"
 #include "morph/math.h"
+#include "morph/pools.h"
 #ifdef __CUDACC__
 #include "morph/atomics.h"
 #include "morph/launch.h"
