@@ -15,10 +15,19 @@ struct morph_cublasLtLayout {
   int32_t batch = 1;
   int64_t stride = 0;
 };
-struct morph_cublasLtPreference {};
 
 namespace morph_cuda::blas {
 namespace {
+
+// What is in the memory that a program sees.
+morph_cublasLtDesc& held(cublasLtMatmulDesc_t desc) {
+  static_assert(sizeof(morph_cublasLtDesc) <= sizeof desc->data);
+  return *reinterpret_cast<morph_cublasLtDesc*>(desc->data);
+}
+morph_cublasLtLayout& held(cublasLtMatrixLayout_t layout) {
+  static_assert(sizeof(morph_cublasLtLayout) <= sizeof layout->data);
+  return *reinterpret_cast<morph_cublasLtLayout*>(layout->data);
+}
 
 template <class T>
 cublasStatus_t read(T* into, const void* value, size_t size) {
@@ -80,49 +89,59 @@ using namespace morph_cuda::blas;
 extern "C" {
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) { return cublasCreate(handle); }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) { return cublasDestroy(handle); }
+cublasStatus_t cublasLtMatmulDescInit(cublasLtMatmulDesc_t desc, cublasComputeType_t compute, cudaDataType scale) {
+  return held(desc) = {compute, scale}, CUBLAS_STATUS_SUCCESS;
+}
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* desc, cublasComputeType_t compute, cudaDataType scale) {
-  return *desc = new morph_cublasLtDesc{compute, scale}, CUBLAS_STATUS_SUCCESS;
+  return cublasLtMatmulDescInit(*desc = new cublasLtMatmulDescOpaque_t, compute, scale);
 }
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) { return delete desc, CUBLAS_STATUS_SUCCESS; }
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t which, const void* value,
                                               size_t size) {
   switch (which) {
-    case CUBLASLT_MATMUL_DESC_COMPUTE_TYPE: return read(&desc->compute, value, size);
-    case CUBLASLT_MATMUL_DESC_SCALE_TYPE: return read(&desc->scale, value, size);
-    case CUBLASLT_MATMUL_DESC_POINTER_MODE: return read(&desc->pointers, value, size);
-    case CUBLASLT_MATMUL_DESC_TRANSA: return read(&desc->op_a, value, size);
-    case CUBLASLT_MATMUL_DESC_TRANSB: return read(&desc->op_b, value, size);
-    case CUBLASLT_MATMUL_DESC_EPILOGUE: return read(&desc->epilogue, value, size);
-    case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return read(&desc->bias, value, size);
-    case CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE: return read(&desc->bias_stride, value, size);
-    case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE: return read(&desc->bias_type, value, size);
-    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER: return read(&desc->aux, value, size);
-    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD: return read(&desc->aux_leading, value, size);
-    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE: return read(&desc->aux_stride, value, size);
-    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE: return read(&desc->aux_type, value, size);
+    case CUBLASLT_MATMUL_DESC_COMPUTE_TYPE: return read(&held(desc).compute, value, size);
+    case CUBLASLT_MATMUL_DESC_SCALE_TYPE: return read(&held(desc).scale, value, size);
+    case CUBLASLT_MATMUL_DESC_POINTER_MODE: return read(&held(desc).pointers, value, size);
+    case CUBLASLT_MATMUL_DESC_TRANSA: return read(&held(desc).op_a, value, size);
+    case CUBLASLT_MATMUL_DESC_TRANSB: return read(&held(desc).op_b, value, size);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE: return read(&held(desc).epilogue, value, size);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return read(&held(desc).bias, value, size);
+    case CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE: return read(&held(desc).bias_stride, value, size);
+    case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE: return read(&held(desc).bias_type, value, size);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER: return read(&held(desc).aux, value, size);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD: return read(&held(desc).aux_leading, value, size);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE: return read(&held(desc).aux_stride, value, size);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE: return read(&held(desc).aux_type, value, size);
     default: return CUBLAS_STATUS_NOT_SUPPORTED;
   }
 }
+cublasStatus_t cublasLtMatrixLayoutInit(cublasLtMatrixLayout_t layout, cudaDataType type, uint64_t rows, uint64_t columns,
+                                        int64_t leading) {
+  return held(layout) = {type, rows, columns, leading}, CUBLAS_STATUS_SUCCESS;
+}
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type, uint64_t rows, uint64_t columns,
                                           int64_t leading) {
-  return *layout = new morph_cublasLtLayout{type, rows, columns, leading}, CUBLAS_STATUS_SUCCESS;
+  return cublasLtMatrixLayoutInit(*layout = new cublasLtMatrixLayoutOpaque_t, type, rows, columns, leading);
 }
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) { return delete layout, CUBLAS_STATUS_SUCCESS; }
 cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t which,
                                                 const void* value, size_t size) {
   switch (which) {
-    case CUBLASLT_MATRIX_LAYOUT_TYPE: return read(&layout->type, value, size);
-    case CUBLASLT_MATRIX_LAYOUT_ORDER: return read(&layout->order, value, size);
-    case CUBLASLT_MATRIX_LAYOUT_ROWS: return read(&layout->rows, value, size);
-    case CUBLASLT_MATRIX_LAYOUT_COLS: return read(&layout->columns, value, size);
-    case CUBLASLT_MATRIX_LAYOUT_LD: return read(&layout->leading, value, size);
-    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT: return read(&layout->batch, value, size);
-    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET: return read(&layout->stride, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_TYPE: return read(&held(layout).type, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_ORDER: return read(&held(layout).order, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_ROWS: return read(&held(layout).rows, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_COLS: return read(&held(layout).columns, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_LD: return read(&held(layout).leading, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT: return read(&held(layout).batch, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET: return read(&held(layout).stride, value, size);
     default: return CUBLAS_STATUS_NOT_SUPPORTED;
   }
 }
+cublasStatus_t cublasLtMatmulPreferenceInit(cublasLtMatmulPreference_t preference) {
+  return *preference = {}, CUBLAS_STATUS_SUCCESS;
+}
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
-  return *preference = new morph_cublasLtPreference, CUBLAS_STATUS_SUCCESS;
+  return *preference = new cublasLtMatmulPreferenceOpaque_t, CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
   return delete preference, CUBLAS_STATUS_SUCCESS;
@@ -148,12 +167,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
   if (!(desc && layout_a && layout_b && layout_c && layout_d)) return CUBLAS_STATUS_INVALID_VALUE;
   for (auto layout : {layout_a, layout_b, layout_c, layout_d})
-    if (!is_served(*layout)) return CUBLAS_STATUS_NOT_SUPPORTED;
-  if (!is_served(*desc)) return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (!is_served(held(layout))) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!is_served(held(desc))) return CUBLAS_STATUS_NOT_SUPPORTED;
   cublasContext on{stream};
   return answered(&on, alpha && a && b && d, [&] {
-    multiply(*desc, matrices(a, *layout_a), matrices(b, *layout_b), alpha, beta, c, *layout_c,
-             matrices(d, *layout_d, true));
+    multiply(held(desc), matrices(a, held(layout_a)), matrices(b, held(layout_b)), alpha, beta, c, held(layout_c),
+             matrices(d, held(layout_d), true));
   });
 }
 }

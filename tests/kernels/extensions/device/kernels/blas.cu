@@ -55,12 +55,15 @@ int multiply_lt(int kind, int kind_d, int compute, int scale, int m, int n, int 
   return status;
 }
 
-// D = epilogue(A B), by columns, in a batch: with what cuBLASLt keeps of it, or takes of what it kept.
+// D = epilogue(A B), by columns, in a batch: with what cuBLASLt keeps of it, or takes of what it kept. The descriptions
+// are in memory of our own.
 int multiply_with(int kind, int m, int n, int k, int batch, const void* a, const void* b, void* d, int epilogue, void* bias,
                   int kind_of_bias, int bias_stride, void* kept, int leading, int kept_stride) {
   cublasLtHandle_t lt;
-  cublasLtMatmulDesc_t desc;
-  cublasLtMatrixLayout_t layouts[3];
+  cublasLtMatmulDescOpaque_t memory;
+  cublasLtMatrixLayoutOpaque_t memories[3];
+  cublasLtMatmulDesc_t desc = &memory;
+  cublasLtMatrixLayout_t layouts[3] = {&memories[0], &memories[1], &memories[2]};
   auto type = static_cast<cudaDataType>(kind);
   const float one = 1, zero = 0;
   const int sizes[3][2] = {{m, k}, {k, n}, {m, n}};
@@ -68,22 +71,20 @@ int multiply_with(int kind, int m, int n, int k, int batch, const void* a, const
     return cublasLtMatmulDescSetAttribute(desc, which, &value, sizeof value);
   };
   cublasLtCreate(&lt);
-  cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+  cublasLtMatmulDescInit(desc, CUBLAS_COMPUTE_32F, CUDA_R_32F);
   int failed = set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue) + set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias) +
                set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, kind_of_bias) + set(CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, int64_t(bias_stride)) +
                set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, kept) + set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, int64_t(leading)) +
                set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, int64_t(kept_stride));
   for (int i = 0; i < 3; i++) {
     int64_t stride = sizes[i][0] * sizes[i][1];
-    cublasLtMatrixLayoutCreate(&layouts[i], type, sizes[i][0], sizes[i][1], sizes[i][0]);
+    cublasLtMatrixLayoutInit(layouts[i], type, sizes[i][0], sizes[i][1], sizes[i][0]);
     cublasLtMatrixLayoutSetAttribute(layouts[i], CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch);
     cublasLtMatrixLayoutSetAttribute(layouts[i], CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride);
   }
   int status = failed ? -1
                       : cublasLtMatmul(lt, desc, &one, a, layouts[0], b, layouts[1], &zero, d, layouts[2], d, layouts[2], nullptr,
                                        nullptr, 0, nullptr);
-  for (auto each : layouts) cublasLtMatrixLayoutDestroy(each);
-  cublasLtMatmulDescDestroy(desc);
   cublasLtDestroy(lt);
   return status;
 }
