@@ -70,7 +70,7 @@ def test_a_function_of_the_programs_own_is_not_a_librarys(nvcc, tmp_path):
     assert compile_source(nvcc, tmp_path, source) == (0, "")
 
 
-@pytest.mark.parametrize("header", ["cuda/barrier", "thrust/partition.h"])
+@pytest.mark.parametrize("header", ["texture_types.h", "thrust/partition.h"])
 def test_a_header_that_is_not_served_is_refused_by_name(nvcc, tmp_path, header):
     theirs = tmp_path / "include" / header  # a program may bring its own
     theirs.parent.mkdir(parents=True)
@@ -79,6 +79,19 @@ def test_a_header_that_is_not_served_is_refused_by_name(nvcc, tmp_path, header):
     assert status == 1
     assert "kernel.cu:1" in said
     assert f"morph: {header}: the software device has no " in said
+
+
+def test_a_barrier_of_the_hardware_is_refused_where_it_is_asked_for(nvcc, tmp_path):
+    source = "#include <cuda/barrier>\nusing Barrier = cuda::barrier<cuda::thread_scope_block>;\n"
+    source += "template <class T>\n__global__ void kernel(Barrier* at, void** out) {\n"
+    source += "  *out = cuda::device::barrier_native_handle(*at);\n}\n"
+    assert compile_source(nvcc, tmp_path, source) == (0, "")
+    status, said = compile_source(
+        nvcc, tmp_path, source + "template __global__ void kernel<int>(Barrier*, void**);\n"
+    )
+    assert status == 1
+    assert "kernel.cu:5:" in said
+    assert "morph: the software device has no hardware barriers" in said
 
 
 def test_a_launch_by_macros_of_a_systems_header(nvcc, tmp_path):

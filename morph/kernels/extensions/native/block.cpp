@@ -222,6 +222,19 @@ void Block::arrive_at(unsigned barrier, unsigned threads, bool waits) {
   at.parked.clear();
 }
 
+void Block::wait_at(const void* place) {
+  current_->site = place;
+  at_places_.push_back(current_);
+  suspend(Waiting::kPlace);
+}
+
+void Block::wake(const void* place) {
+  auto sleeps = [&](const Fibre* each) { return each->site != place; };
+  auto woken = std::stable_partition(at_places_.begin(), at_places_.end(), sleeps);
+  for (auto each = woken; each != at_places_.end(); ++each) make_ready(*each);
+  at_places_.erase(woken, at_places_.end());
+}
+
 // Copies end late on a GPU too: the others read what was there before until they wait themselves.
 void Block::wait_for_copies(size_t groups_left) {
   Fibre& own = *current_;
@@ -389,7 +402,7 @@ void Block::fail(std::exception_ptr error) {
 
 // What ran on the stacks is not unwound: a kernel's thread holds nothing.
 void Block::abandon() {
-  idle_.clear(), ready_.clear(), later_.clear(), parked_.clear(), free_deposits_.clear();
+  idle_.clear(), ready_.clear(), later_.clear(), parked_.clear(), at_places_.clear(), free_deposits_.clear();
   barriers_ = {};
   for (auto& fibre : fibres_) {
     reset(fibre->context, &Block::enter);

@@ -41,6 +41,8 @@ class Block {
   // Called by the block's threads.
   void wait_for_block(int vote, const void* site);
   void arrive_at(unsigned barrier, unsigned threads, bool waits);
+  void wait_at(const void* place);
+  void wake(const void* place);
   Votes votes() const { return released_; }
   Deposits* exchange(unsigned mask, const void* mine, size_t bytes, const void* site);
   void has_read(Deposits* deposits);
@@ -62,13 +64,13 @@ class Block {
   [[noreturn]] void fail_unwritten(const std::string& what, const void* site);  // memory is read that nothing wrote
 
  private:
-  enum class Waiting { kNothing, kBlock, kBarrier, kWarp, kLanes };
+  enum class Waiting { kNothing, kBlock, kBarrier, kPlace, kWarp, kLanes };
   struct Fibre {
     Context* context;
     int thread = -1;
     Waiting waiting = Waiting::kNothing;
     unsigned mask = 0;              // kWarp: the lanes that it waits for
-    const void* site = nullptr;     // kBlock, kLanes
+    const void* site = nullptr;     // kBlock, kLanes; kPlace: the place
     alignas(16) unsigned char deposit[16];
     Deposits* deposits = nullptr;   // what it was given
     unsigned together = 0;          // kLanes: the answer
@@ -117,7 +119,7 @@ class Block {
   Context* own_;
   Fibre* current_ = nullptr;
   std::vector<std::unique_ptr<Fibre>> fibres_;
-  std::vector<Fibre*> idle_, parked_;
+  std::vector<Fibre*> idle_, parked_, at_places_;
   std::array<Barrier, 16> barriers_;  // those with a number, of some of the threads
   std::deque<Fibre*> ready_, later_;
   std::vector<Warp> warps_;

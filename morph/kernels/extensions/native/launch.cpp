@@ -68,6 +68,12 @@ void wait_for_block() { Block::of_this_thread().wait_for_block(0, __builtin_retu
 void arrive_at(unsigned barrier, unsigned threads, bool waits) {
   Block::of_this_thread().arrive_at(barrier, threads, waits);
 }
+void wait_at(const void* place) {
+  if (Block* block = Block::running()) block->wait_at(place);
+}
+void wake(const void* place) {
+  if (Block* block = Block::running()) block->wake(place);
+}
 Votes vote(bool value) {
   Block& block = Block::of_this_thread();
   block.wait_for_block(value, __builtin_return_address(0));

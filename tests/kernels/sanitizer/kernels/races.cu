@@ -2,6 +2,7 @@
 #include "calls.h"
 
 #include <cooperative_groups.h>
+#include <cuda/pipeline>
 
 #define REVERSED(BARRIER)           \
   __shared__ float tile[64];        \
@@ -229,3 +230,33 @@ RIGHT(farthest_points, 1, 64, 0, { WINNERS(__syncthreads()) })
 }
 WRONG(copy_of_one_thread, 1, 32, 0, MOVED())
 RIGHT(copy_of_one_thread, 1, 32, 0, MOVED(__syncthreads();))
+
+#define PHASES(WAIT)                                         \
+  __shared__ cuda::barrier<cuda::thread_scope_block> phases; \
+  if (threadIdx.x == 0) init(&phases, blockDim.x);           \
+  __syncthreads();                                           \
+  REVERSED(WAIT)
+WRONG(arrival_without_a_wait, 1, 64, 0, { PHASES(phases.arrive()) })
+RIGHT(arrival_without_a_wait, 1, 64, 0, { PHASES(phases.arrive_and_wait()) })
+
+// The first warp copies rows of 32 numbers, and the second one reads them.
+#define STAGES(FIRST, LAST)                                                                 \
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;                \
+  __shared__ float rows[2][32];                                                             \
+  int i = threadIdx.x % 32;                                                                 \
+  auto block = cooperative_groups::this_thread_block();                                     \
+  auto pipe = cuda::make_pipeline(block, &state, 32);                                       \
+  for (int row = 0; row < 6; row++) {                                                       \
+    if (threadIdx.x < 32) {                                                                 \
+      pipe.producer_acquire();                                                              \
+      cuda::memcpy_async(&rows[row % 2][i], b + row * 32 + i, sizeof(float), pipe);         \
+      pipe.producer_commit();                                                               \
+    } else {                                                                                \
+      pipe.consumer_wait();                                                                 \
+      FIRST;                                                                                \
+      LAST;                                                                                 \
+    }                                                                                       \
+  }
+#define ROW_READ a[row * 32 + i] = rows[row % 2][31 - i]
+WRONG(stage_released_too_early, 1, 64, 0, { STAGES(pipe.consumer_release(), ROW_READ) })
+RIGHT(stage_released_too_early, 1, 64, 0, { STAGES(ROW_READ, pipe.consumer_release()) })

@@ -31,6 +31,8 @@ constexpr unsigned kAll = 0xffffffffu;
 
 void wait_for_block();
 void arrive_at(unsigned barrier, unsigned threads, bool waits);  // a barrier of PTX with a number; 0 threads: all
+void wait_at(const void* place);          // until another thread of the block wakes those there
+void wake(const void* place);
 void looked(const void* at);             // at memory that another may write, or nullptr: again and again is to wait
 void wait_for_grid();
 bool is_cooperative();                   // whether all blocks of the launch live at once
