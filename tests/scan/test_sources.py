@@ -47,13 +47,14 @@ def findings(tmp_path: pathlib.Path) -> list[Finding]:
     (tmp_path / "device.h").write_text(
         '__device__ void pause() { asm volatile("wgmma.fence.sync.aligned;"); }\n'
         '__device__ void moved(int x) { asm volatile(MOVE(1) : "+r"(x)); }\n'  # known to the preprocessor
+        '__device__ void add(int* p) { asm("red.add.s32 [%0], 1;" ::_CG_ASM_PTR_CONSTRAINT(p)); }\n'
     )
     return list(scanned(tmp_path).findings)
 
 
 def test_what_is_refused_is_named_with_its_line(findings: list[Finding]) -> None:
     shown = [(each.use.place.line, each.use.name, each.use.rule) for each in findings]
-    assert shown == [(1, "inline PTX", "cuda-feature"), *FOUND]
+    assert shown == [(1, "inline PTX", "cuda-feature"), (2, "inline PTX", "cuda-assembly"), *FOUND]
     assert findings[0].file.name == "device.h"
 
 

@@ -16,9 +16,12 @@ from morph.kernels.extensions.source import LITERAL, Edits, Source, SourceError
 
 PATTERN = r"\b(?:__asm__|__asm|asm)\b"
 _OPENING = re.compile(r"(?:\s|\bvolatile\b|\b__volatile__\b)*\(")
-_OPERAND = re.compile(
-    r'(?:[\s,]|^#[^\n]*$)*(?:\[\s*(?P<name>\w+)\s*\]\s*)?"(?P<changes>[=+]?)&?(?P<letter>[hrlfdn])"\s*\(',
-    re.MULTILINE,
+_OPERAND = (
+    re.compile(  # where a name of CUDA's own is a macro, a line of the preprocessor stands on each side of it
+        r"(?:[\s,]|^#[^\n]*$)*(?:\[\s*(?P<name>\w+)\s*\]\s*)?"
+        r'(?:"(?P<changes>[=+]?)&?(?P<letter>[hrlfdn])"|_CG_ASM_PTR_CONSTRAINT)(?:\s|^#[^\n]*$)*\(',
+        re.MULTILINE,
+    )
 )
 _WIDTHS = {"h": 16, "r": 32, "l": 64, "f": 32, "d": 64, "n": 64}
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))", re.DOTALL)
@@ -245,7 +248,8 @@ def _operands(source: Source, start: int, end: int) -> Iterator[Operand]:
         if match is None:
             raise AssemblyError(f"the operand {' '.join(source.text[place:end].split())} is not understood")
         close = source.close(match.end() - 1)
-        yield Operand(match["letter"], match["name"] or "", match["changes"], match.end(), close)
+        letter, changes = match["letter"] or "l", match["changes"] or ""
+        yield Operand(letter, match["name"] or "", changes, match.end(), close)
         place = close + 1
 
 

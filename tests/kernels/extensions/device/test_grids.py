@@ -20,6 +20,19 @@ def test_a_barrier_of_the_grid():
     assert torch.equal(out.cpu(), expected)
 
 
+def test_a_barrier_by_names_of_cudas_own():
+    barrier, values, out = (
+        integers(1),
+        torch.arange(4 * 32, device="cuda", dtype=torch.int32) % 7,
+        integers(4 * 32),
+    )
+    expected = values.cpu()
+    call("grids", "launch_meetings", barrier, values, out, 5)
+    for _ in range(5):
+        expected = expected.roll(-1) + expected.roll(1)
+    assert torch.equal(out.cpu(), expected)
+
+
 def test_a_launch_by_its_configuration():
     values, out = torch.arange(4 * 32, device="cuda", dtype=torch.int32), integers(4 * 32)
     expected = values.roll(-1) + values.roll(1)

@@ -3,7 +3,14 @@
 
 #include "morph/cuda.h"
 
+#define _CG_ASM_PTR_CONSTRAINT "l"  // of a pointer in inline PTX: programs use this name of CUDA's own
+
 namespace cooperative_groups {
+
+namespace details {
+// A barrier of many blocks adds up to the highest bit in each round; programs use this function of CUDA's own.
+inline bool bar_has_flipped(unsigned before, unsigned now) { return (before ^ now) >> 31; }
+}  // namespace details
 
 class thread_block {
  public:

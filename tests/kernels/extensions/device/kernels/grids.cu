@@ -47,6 +47,27 @@ __global__ void locked(int* lock, int* flag, int* sum) {
   }
 }
 
+// A barrier of some blocks as apex writes it, with names of CUDA's own: the last arrival flips the highest bit.
+__device__ void meet(unsigned* barrier) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    unsigned add = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1, old, now;
+    asm volatile("atom.add.release.gpu.u32 %0,[%1],%2;" : "=r"(old) : _CG_ASM_PTR_CONSTRAINT(barrier), "r"(add) : "memory");
+    do asm volatile("ld.acquire.gpu.u32 %0,[%1];" : "=r"(now) : _CG_ASM_PTR_CONSTRAINT(barrier) : "memory");
+    while (!cooperative_groups::details::bar_has_flipped(old, now));
+  }
+  __syncthreads();
+}
+__global__ void meetings(unsigned* barrier, int* from, int* to, int count) {
+  int n = gridDim.x * blockDim.x, i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int round = 0; round < count; round++) {
+    to[i] = from[(i + 1) % n] + from[(i + n - 1) % n];
+    meet(barrier);
+    int* other = from;
+    from = to, to = other;
+  }
+}
+
 __global__ void filled(int* out, int value) { out[blockIdx.x * blockDim.x + threadIdx.x] = value; }
 
 // Kernels in a table are launched by a variable, as exllamav3's are.
@@ -77,6 +98,7 @@ int launch_rounds_by_configuration(int* from, int* to, int count, int blocks, in
   config.gridDim = blocks, config.blockDim = dim3(32), config.attrs = attributes, config.numAttrs = 2;
   return cudaLaunchKernelEx(&config, rounds, from, to, count);
 }
+void launch_meetings(unsigned* barrier, int* from, int* to, int count) { meetings<<<4, 32>>>(barrier, from, to, count); }
 void launch_chained(int* lock, int* out) { chained<<<12, 64>>>(lock, out); }
 void launch_locked(int* lock, int* flag, int* sum) { locked<<<6, 128>>>(lock, flag, sum); }
 }
