@@ -65,3 +65,27 @@ def test_a_graph_refuses_what_it_would_not_hold():
     x, places = cuda(4), torch.zeros(4, device="cuda", dtype=torch.int64)
     number("positive", x, places.int())  # built before the capture
     assert captured(number, "order", x, places) == 1
+
+
+@pytest.mark.parametrize(("seed", "start"), [(0, 1), (2147483647, 1), (123, 123)])
+def test_the_numbers_of_a_generator(seed, start):
+    reals, whole = torch.empty(400, device="cuda"), torch.empty(400, device="cuda", dtype=torch.int32)
+    call("vectors", "draw", seed, 9602, reals, whole, 50)
+    state, states = start, []
+    for _ in range(9602 + 400):
+        state = state * 48271 % (2**31 - 1)
+        states.append(state)
+    if start == 1:
+        assert states[9999] == 399268537  # the standard's 10000th number of minstd_rand
+    drawn = torch.tensor(states[9602:])
+    single = (drawn - 1).float() / (torch.tensor(1.0) + torch.tensor(2**31 - 3).float())
+    assert torch.equal(reals.cpu(), single * 5.0 - 2.0)
+    assert torch.equal(whole.cpu(), ((drawn - 1).double() / (2.0**31 - 2) * 11 - 5).int())
+
+
+def test_shuffles():
+    values, copied = torch.arange(200).int().cuda(), torch.zeros(200, device="cuda", dtype=torch.int32)
+    call("vectors", "shuffled", values, copied, 200)
+    for each in (values, copied):
+        assert not torch.equal(each.cpu(), torch.arange(200).int())
+        assert torch.equal(each.sort().values.cpu(), torch.arange(200).int())

@@ -3,5 +3,9 @@
 
 #include "morph/cub_block.h"
 #include "morph/cub_device.h"
+#include "morph/cub_histogram.h"
+#include "morph/cub_raking.h"
+#include "morph/cub_runs.h"
+#include "morph/cub_scan.h"
 #include "morph/cub_segments.h"
 #include "morph/cub_sort.h"

@@ -1,12 +1,7 @@
 // CUB's collectives of a block and of a warp. Their storage is of whole vectors, since kernels put vectors behind it.
 #pragma once
 
-#include <type_traits>
-
-#include "morph/cuda.h"
-
-#define CUB_VERSION 200800
-#define CUB_NS_QUALIFIER ::cub
+#include "morph/cub_util.h"
 
 namespace cub {
 
@@ -16,8 +11,6 @@ struct Min { template <class T> T operator()(const T& a, const T& b) const { ret
 struct Equality { template <class A, class B> bool operator()(const A& a, const B& b) const { return a == b; } };
 struct ArgMax { template <class P> P operator()(const P& a, const P& b) const { return b.value > a.value || (b.value == a.value && b.key < a.key) ? b : a; } };
 struct ArgMin { template <class P> P operator()(const P& a, const P& b) const { return b.value < a.value || (b.value == a.value && b.key < a.key) ? b : a; } };
-template <class K, class V> struct KeyValuePair { using Key = K; using Value = V; K key; V value; };
-struct NullType {};
 
 enum BlockLoadAlgorithm {
   BLOCK_LOAD_DIRECT, BLOCK_LOAD_STRIPED, BLOCK_LOAD_VECTORIZE, BLOCK_LOAD_TRANSPOSE, BLOCK_LOAD_WARP_TRANSPOSE,
@@ -115,104 +108,6 @@ class BlockReduce {
   template <int ITEMS> T Sum(T (&items)[ITEMS]) { return Reduce(items, cub::Sum()); }
 
  private:
-  TempStorage& storage_;
-};
-
-template <class T, int X, BlockScanAlgorithm A = BLOCK_SCAN_RAKING, int Y = 1, int Z = 1, int ARCH = 0>
-class BlockScan {
- public:
-  struct alignas(16) TempStorage { SharedValues<T, X * Y * Z + 1> values; };
-  BlockScan() : storage_(own_storage<TempStorage>()) {}
-  explicit BlockScan(TempStorage& storage) : storage_(storage) {}
-
-  template <int ITEMS, class F>
-  void InclusiveScan(const T (&in)[ITEMS], T (&out)[ITEMS], F f) {
-    T total;
-    InclusiveScan(in, out, f, total);
-  }
-  template <int ITEMS, class F>
-  void InclusiveScan(const T (&in)[ITEMS], T (&out)[ITEMS], F f, T& total) {
-    T own = in[0];
-    for (int i = 1; i < ITEMS; i++) own = f(own, in[i]);
-    T before = gather(own, f, total);
-    T running = rank() ? f(before, in[0]) : in[0];
-    for (int i = 0; i < ITEMS; i++) {
-      if (i) running = f(running, in[i]);
-      const_cast<T&>(out[i]) = running;
-    }
-  }
-  // With a prefix that the first warp computes from the block's total.
-  template <int ITEMS, class F, class P, std::enable_if_t<std::is_invocable_v<P&, T>, int> = 0>
-  void InclusiveScan(const T (&in)[ITEMS], T (&out)[ITEMS], F f, P& prefix) {
-    T total, kept[ITEMS];
-    for (int i = 0; i < ITEMS; i++) kept[i] = in[i];
-    InclusiveScan(kept, out, f, total);
-    T before = shared_prefix(prefix, total);
-    for (int i = 0; i < ITEMS; i++) out[i] = f(before, out[i]);
-  }
-  template <class F> void InclusiveScan(T in, T& out, F f) {
-    T items[1] = {in}, scanned[1];
-    InclusiveScan(items, scanned, f);
-    out = scanned[0];
-  }
-  template <class F, class P, std::enable_if_t<std::is_invocable_v<P&, T>, int> = 0>
-  void InclusiveScan(T in, T& out, F f, P& prefix) {
-    T items[1] = {in}, scanned[1];
-    InclusiveScan(items, scanned, f, prefix);
-    out = scanned[0];
-  }
-  template <class F> void ExclusiveScan(T in, T& out, T first, F f) {
-    T total, before = gather(in, f, total);
-    out = rank() ? f(first, before) : first;
-  }
-  void InclusiveSum(T in, T& out) { InclusiveScan(in, out, cub::Sum()); }
-  void InclusiveSum(T in, T& out, T& total) {
-    T items[1] = {in}, scanned[1];
-    InclusiveScan(items, scanned, cub::Sum(), total);
-    out = scanned[0];
-  }
-  template <int ITEMS> void InclusiveSum(T (&in)[ITEMS], T (&out)[ITEMS]) { InclusiveScan(in, out, cub::Sum()); }
-  void ExclusiveSum(T in, T& out) {
-    T total;
-    ExclusiveSum(in, out, total);
-  }
-  void ExclusiveSum(T in, T& out, T& total) {
-    T before = gather(in, cub::Sum(), total);
-    out = rank() ? before : T(0);
-  }
-  template <int ITEMS> void ExclusiveSum(T (&in)[ITEMS], T (&out)[ITEMS]) {
-    T kept[ITEMS];
-    for (int i = 0; i < ITEMS; i++) kept[i] = in[i];
-    InclusiveScan(kept, out, cub::Sum());
-    for (int i = 0; i < ITEMS; i++) out[i] = out[i] - kept[i];
-  }
-
- private:
-  static int rank() { return morph_cuda::thread_rank(); }
-  // The scan of the values of lower ranks, where there are some, and of all.
-  template <class F>
-  T gather(T own, F f, T& total) {
-    storage_.values[rank()] = own;
-    __syncthreads();
-    T before = storage_.values[0];
-    for (int i = 1; i < rank(); i++) before = f(before, storage_.values[i]);
-    total = rank() ? f(before, own) : own;
-    for (int i = rank() + 1; i < X * Y * Z; i++) total = f(total, storage_.values[i]);
-    __syncthreads();
-    return before;
-  }
-  template <class P>
-  T shared_prefix(P& prefix, T total) {
-    if (rank() < 32) {
-      T before = prefix(total);
-      if (rank() == 0) storage_.values[X * Y * Z] = before;
-    }
-    __syncthreads();
-    T before = storage_.values[X * Y * Z];
-    __syncthreads();
-    return before;
-  }
-
   TempStorage& storage_;
 };
 

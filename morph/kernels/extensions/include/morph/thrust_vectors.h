@@ -86,5 +86,9 @@ template <class T, class A = void>
 struct host_vector : detail::Vector<T, T*, const T*> {
   using detail::Vector<T, T*, const T*>::Vector;
 };
+template <class T, class A = void>
+struct universal_vector : detail::Vector<T, T*, const T*> {
+  using detail::Vector<T, T*, const T*>::Vector;
+};
 
 }  // namespace thrust

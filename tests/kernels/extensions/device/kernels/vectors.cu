@@ -1,5 +1,6 @@
 // thrust's vectors, iterators and algorithms.
 #include <thrust/copy.h>
+#include <thrust/detail/type_traits.h>
 #include <thrust/device_ptr.h>
 #include <thrust/device_vector.h>
 #include <thrust/execution_policy.h>
@@ -10,13 +11,16 @@
 #include <thrust/iterator/reverse_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 #include <thrust/iterator/zip_iterator.h>
+#include <thrust/random.h>
 #include <thrust/reduce.h>
 #include <thrust/remove.h>
 #include <thrust/scan.h>
 #include <thrust/sequence.h>
+#include <thrust/shuffle.h>
 #include <thrust/sort.h>
 #include <thrust/transform_reduce.h>
 #include <thrust/unique.h>
+#include <thrust/universal_vector.h>
 
 struct Squared {
   __host__ __device__ float operator()(float x) const { return x * x; }
@@ -26,7 +30,29 @@ struct Dot {
   __host__ __device__ float operator()(const T& pair) const { return thrust::get<0>(pair) * thrust::get<1>(pair); }
 };
 
+static_assert(thrust::detail::is_same<thrust::detail::conditional<true, int, long>::type, int>::value);
+
+__global__ void drawn(unsigned seed, int skip, float* reals, int* whole, int n) {
+  thrust::default_random_engine generator(seed);
+  generator.discard(skip + threadIdx.x * n);
+  thrust::uniform_real_distribution<float> real(-2.f, 3.f);
+  thrust::uniform_int_distribution<int> integer(-5, 5);
+  for (int i = 0; i < n; i++) {
+    thrust::minstd_rand same = generator;
+    reals[threadIdx.x * n + i] = real(generator);
+    whole[threadIdx.x * n + i] = integer(same);
+  }
+}
+
 extern "C" {
+void draw(int seed, int skip, float* reals, int* whole, int n) { drawn<<<1, 8>>>(seed, skip, reals, whole, n); }
+void shuffled(int* values, int* copied, int n) {
+  thrust::device_ptr<int> first(values);
+  thrust::universal_vector<int> kept(first, first + n);
+  thrust::shuffle(thrust::device, first, first + n, thrust::default_random_engine(7));
+  thrust::default_random_engine generator;
+  thrust::shuffle_copy(kept.begin(), kept.end(), copied, generator);
+}
 int order(float* keys, long* places, int n) try {
   cudaStream_t stream = nullptr;
   thrust::device_vector<long> indices(n);
