@@ -54,6 +54,17 @@ def test_shuffles_within_parts_of_a_warp():
     assert torch.equal(out.cpu().long(), torch.stack([up, down, lane // 8 * 8 + 5]))
 
 
+def test_arrangements_of_a_block():
+    out, place = integers(6, 192), torch.arange(192)
+    call("scans", "launch_exchanged", out)
+    striped, blocked = place.view(3, 64).T.flatten(), place.view(64, 3).T.flatten()
+    warps = place.view(2, 3, 32).transpose(1, 2).flatten()
+    from_warps = place.view(2, 32, 3).transpose(1, 2).flatten()
+    turned = place.flip(0)
+    expected = torch.stack([striped, blocked, warps, from_warps, turned, turned[striped]])
+    assert torch.equal(out.cpu().long(), expected)
+
+
 def test_histograms_of_a_block():
     values, out = torch.arange(128).pow(2).remainder(13).byte(), integers(2, 16)
     call("scans", "launch_counted", values.cuda(), out)

@@ -3,6 +3,7 @@
 
 #include "morph/cub_block.h"
 #include "morph/cub_device.h"
+#include "morph/cub_exchange.h"
 #include "morph/cub_histogram.h"
 #include "morph/cub_raking.h"
 #include "morph/cub_runs.h"

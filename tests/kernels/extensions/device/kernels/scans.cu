@@ -1,4 +1,5 @@
 // CUB's scans of several items of each thread, its parts that programs build scans of their own with, and counts.
+#include <cub/block/block_exchange.cuh>
 #include <cub/block/block_histogram.cuh>
 #include <cub/block/block_raking_layout.cuh>
 #include <cub/block/block_scan.cuh>
@@ -106,6 +107,27 @@ __global__ void shuffled(int* out) {
   out[64 + i] = cub::ShuffleIndex<8>(i, 5, mask);
 }
 
+template <int THREADS, int ITEMS>
+__global__ void exchanged(int* out) {
+  using Exchange = cub::BlockExchange<int, THREADS, ITEMS>;
+  __shared__ typename Exchange::TempStorage storage;
+  int items[ITEMS], ranks[ITEMS];
+  auto begin = [&] {
+    __syncthreads();
+    for (int i = 0; i < ITEMS; i++) items[i] = threadIdx.x * ITEMS + i, ranks[i] = THREADS * ITEMS - 1 - items[i];
+  };
+  auto end = [&] {
+    for (int i = 0; i < ITEMS; i++) out[threadIdx.x * ITEMS + i] = items[i];
+    out += THREADS * ITEMS;
+  };
+  begin(), Exchange(storage).BlockedToStriped(items, items), end();
+  begin(), Exchange(storage).StripedToBlocked(items), end();
+  begin(), Exchange(storage).BlockedToWarpStriped(items), end();
+  begin(), Exchange(storage).WarpStripedToBlocked(items, items), end();
+  begin(), Exchange(storage).ScatterToBlocked(items, ranks), end();
+  begin(), Exchange(storage).ScatterToStriped(items, items, ranks), end();
+}
+
 template <cub::BlockHistogramAlgorithm HOW>
 __global__ void counted(const unsigned char* in, unsigned* out) {
   using Histogram = cub::BlockHistogram<unsigned char, 32, 4, 16, HOW>;
@@ -134,6 +156,7 @@ void launch_scans(const int* in, int* out, int* totals) {
 void launch_sums(const float* in, float* out, float* totals) { sums<32, 4><<<1, 32>>>(in, out, totals); }
 void launch_reversed(const double* in, double* out) { reversed<128><<<1, 128>>>(in, out); }
 void launch_shuffled(int* out) { shuffled<<<1, 32>>>(out); }
+void launch_exchanged(int* out) { exchanged<64, 3><<<1, 64>>>(out); }
 void launch_counted(const unsigned char* in, unsigned* out) {
   counted<cub::BLOCK_HISTO_SORT><<<1, 32>>>(in, out);
   counted<cub::BLOCK_HISTO_ATOMIC><<<1, 32>>>(in, out + 16);
