@@ -6,7 +6,7 @@ import subprocess
 import pytest
 import torch
 
-from morph.kernels.extensions import toolkit
+from morph.kernels.extensions import headers, toolkit
 from morph.kernels.extensions.nvcc import architecture
 from morph.kernels.extensions.options import OptionError, parse
 from morph.software.settings import TOOLKIT
@@ -109,6 +109,14 @@ def test_assembly_of_the_host_is_left_to_the_hosts_compiler(nvcc, tmp_path):
 def test_a_remainder_by_what_is_translated_is_no_digraph(nvcc, tmp_path):
     source = KERNEL % "out[0] = threadIdx.x%blockDim.x + 7%(int)1.5f;"
     assert compile_source(nvcc, tmp_path, source) == (0, "")
+
+
+@pytest.mark.parametrize("option", ["-std=c++17", "-std=c++20"])
+def test_each_header_of_cudas_libraries_compiles(nvcc, tmp_path, option):
+    folders = ("cooperative_groups/", "cub/", "cuda/", "thrust/")
+    names = sorted(name for each in headers.served().values() for name in each if name.startswith(folders))
+    source = "".join(f"#include <{name}>\n" for name in names)
+    assert compile_source(nvcc, tmp_path, source, option) == (0, "")
 
 
 def test_thrusts_complex_numbers_bring_the_limits_of_floats(nvcc, tmp_path):

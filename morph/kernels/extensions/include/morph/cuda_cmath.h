@@ -24,17 +24,17 @@ template <class T> constexpr auto uabs(T value) noexcept {
   using U = ::std::make_unsigned_t<T>;
   return value < 0 ? U(U(0) - U(value)) : U(value);
 }
-template <class T> constexpr bool is_power_of_two(T value) noexcept {
-  return ::std::has_single_bit(::std::make_unsigned_t<T>(value));
-}
-template <class T> constexpr T next_power_of_two(T value) noexcept {
-  return T(::std::bit_ceil(::std::make_unsigned_t<T>(value)));
-}
-template <class T> constexpr T prev_power_of_two(T value) noexcept {
-  return T(::std::bit_floor(::std::make_unsigned_t<T>(value)));
-}
 template <class T> constexpr int ilog2(T value) noexcept {
-  return int(::std::bit_width(::std::make_unsigned_t<T>(value))) - 1;
+  int result = -1;
+  for (auto left = uabs(value); left; left /= 2) result++;
+  return result;
+}
+template <class T> constexpr bool is_power_of_two(T value) noexcept {
+  return value > 0 && (uabs(value) & (uabs(value) - 1)) == 0;
+}
+template <class T> constexpr T prev_power_of_two(T value) noexcept { return value < 1 ? T(0) : T(T(1) << ilog2(value)); }
+template <class T> constexpr T next_power_of_two(T value) noexcept {
+  return value < 2 ? T(1) : T(T(2) << ilog2(T(value - 1)));
 }
 template <class T> constexpr int ceil_ilog2(T value) noexcept { return ilog2(value) + !is_power_of_two(value); }
 template <class T> constexpr int ilog10(T value) noexcept {

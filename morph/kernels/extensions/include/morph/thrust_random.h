@@ -26,7 +26,8 @@ class linear_congruential_engine {
       sum = (factor * sum + sum) % m, factor = factor * factor % m;
     }
   }
-  bool operator==(const linear_congruential_engine& other) const = default;
+  bool operator==(const linear_congruential_engine& other) const { return state_ == other.state_; }
+  bool operator!=(const linear_congruential_engine& other) const { return state_ != other.state_; }
 
  private:
   static_assert(sizeof(U) <= 4 && m != 0);
@@ -49,7 +50,8 @@ class Uniform {
   void param(const param_type& bounds) { bounds_ = bounds; }
   T min() const { return a(); }
   T max() const { return b(); }
-  bool operator==(const Uniform& other) const = default;
+  bool operator==(const Uniform& other) const { return bounds_ == other.bounds_; }
+  bool operator!=(const Uniform& other) const { return bounds_ != other.bounds_; }
 
  protected:
   param_type bounds_;

@@ -147,6 +147,7 @@ static_assert(cub::PowerOfTwo<8>::VALUE && !cub::PowerOfTwo<6>::VALUE);
 static_assert(cuda::ceil_div(7, 2) == 4 && cuda::ceil_div(8u, 2) == 4 && cuda::round_up(9, 4) == 12);
 static_assert(cuda::round_down(9, 4) == 8 && cuda::ilog2(9) == 3 && cuda::ilog10(1000) == 3 && cuda::uabs(-5) == 5u);
 static_assert(cuda::next_power_of_two(9u) == 16 && cuda::prev_power_of_two(9u) == 8 && cuda::is_power_of_two(4));
+static_assert(cuda::next_power_of_two(8) == 8 && cuda::prev_power_of_two(8) == 8 && !cuda::is_power_of_two(0));
 static_assert(17 / cuda::fast_mod_div<int>(5) == 3 && 17 % cuda::fast_mod_div<int>(5) == 2);
 
 extern "C" {
