@@ -1,5 +1,5 @@
-// cub::BlockExchange: the items of a block in another arrangement. Blocked, a thread's items lie side by side; striped, a
-// block's threads lie between them; striped by warps, a warp's lanes do.
+// cub::BlockExchange: the items of a block in another arrangement. Blocked, a thread's items lie side by side; striped,
+// those of a block's other threads lie between them; striped by warps, those of its warp's.
 #pragma once
 
 #include "morph/cub_block.h"

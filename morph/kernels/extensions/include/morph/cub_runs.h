@@ -7,8 +7,8 @@ namespace cub {
 
 struct DeviceRunLengthEncode {
   template <class I, class U, class C, class R, class N>
-  static cudaError_t Encode(void* storage, size_t& bytes, I in, U unique, C counts, R runs, N n, cudaStream_t stream = nullptr,
-                            bool = false) {
+  static cudaError_t Encode(void* storage, size_t& bytes, I in, U unique, C counts, R runs, N n,
+                            cudaStream_t stream = nullptr, bool = false) {
     morph_cuda::AlgorithmsAccess access("cub::DeviceRunLengthEncode::Encode", stream);
     if (detail::asks_for_size(storage, bytes)) return cudaSuccess;
     N found = 0;

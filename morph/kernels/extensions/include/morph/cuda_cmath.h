@@ -32,7 +32,9 @@ template <class T> constexpr int ilog2(T value) noexcept {
 template <class T> constexpr bool is_power_of_two(T value) noexcept {
   return value > 0 && (uabs(value) & (uabs(value) - 1)) == 0;
 }
-template <class T> constexpr T prev_power_of_two(T value) noexcept { return value < 1 ? T(0) : T(T(1) << ilog2(value)); }
+template <class T> constexpr T prev_power_of_two(T value) noexcept {
+  return value < 1 ? T(0) : T(T(1) << ilog2(value));
+}
 template <class T> constexpr T next_power_of_two(T value) noexcept {
   return value < 2 ? T(1) : T(T(2) << ilog2(T(value - 1)));
 }
@@ -51,9 +53,13 @@ class fast_mod_div {
   constexpr explicit fast_mod_div(T divisor) noexcept : divisor_(divisor) {}
   constexpr operator T() const noexcept { return divisor_; }
   template <class L>
-  friend constexpr ::std::common_type_t<L, T> operator/(L dividend, fast_mod_div by) noexcept { return dividend / by.divisor_; }
+  friend constexpr ::std::common_type_t<L, T> operator/(L dividend, fast_mod_div by) noexcept {
+    return dividend / by.divisor_;
+  }
   template <class L>
-  friend constexpr ::std::common_type_t<L, T> operator%(L dividend, fast_mod_div by) noexcept { return dividend % by.divisor_; }
+  friend constexpr ::std::common_type_t<L, T> operator%(L dividend, fast_mod_div by) noexcept {
+    return dividend % by.divisor_;
+  }
 
  private:
   T divisor_;

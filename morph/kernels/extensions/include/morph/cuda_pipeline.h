@@ -126,11 +126,13 @@ inline pipeline<scope> make_pipeline(const Group& group, pipeline_shared_state<s
   return {group, *state, size_t(group.size()), size_t(group.size())};
 }
 template <class Group, thread_scope scope, uint8_t stages>
-inline pipeline<scope> make_pipeline(const Group& group, pipeline_shared_state<scope, stages>* state, size_t producers) {
+inline pipeline<scope> make_pipeline(const Group& group, pipeline_shared_state<scope, stages>* state,
+                                     size_t producers) {
   return {group, *state, producers, size_t(group.size()) - producers};
 }
 template <class Group, thread_scope scope, uint8_t stages>
-inline pipeline<scope> make_pipeline(const Group& group, pipeline_shared_state<scope, stages>* state, pipeline_role role) {
+inline pipeline<scope> make_pipeline(const Group& group, pipeline_shared_state<scope, stages>* state,
+                                     pipeline_role role) {
   return make_pipeline(group, state, pipeline<scope>::producers_of(group, *state, role));
 }
 
@@ -147,9 +149,13 @@ inline void pipeline_producer_commit(pipeline<thread_scope_thread>&, barrier<sco
 
 template <class Shape, thread_scope scope>
 inline async_contract_fulfillment memcpy_async(void* to, const void* from, Shape size, pipeline<scope>&) {
-  if constexpr (scope != thread_scope_thread) return ::std::memcpy(to, from, size_t(size)), async_contract_fulfillment::none;
-  ::morph_cuda::copy_later(to, from, size_t(size), 0);
-  return async_contract_fulfillment::async;
+  if constexpr (scope == thread_scope_thread) {
+    ::morph_cuda::copy_later(to, from, size_t(size), 0);
+    return async_contract_fulfillment::async;
+  } else {
+    ::std::memcpy(to, from, size_t(size));
+    return async_contract_fulfillment::none;
+  }
 }
 template <class Group, class Shape, thread_scope scope>
 inline async_contract_fulfillment memcpy_async(const Group& group, void* to, const void* from, Shape size,

@@ -1,4 +1,4 @@
-// Copies of cooperative groups that end later: each is a group of copies of every thread, as __pipeline_commit ends one.
+// Copies of cooperative groups that end later: each ends a group of copies of every thread, as __pipeline_commit does.
 // CUDA C++ Programming Guide, "Cooperative Groups", "Data transfer".
 #pragma once
 

@@ -119,7 +119,8 @@ __global__ void by_role(const int* in, int* out, int rows) {
   __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, STAGES> state;
   auto block = cg::this_thread_block();
   bool produces = threadIdx.x >= 64;
-  auto pipe = cuda::make_pipeline(block, &state, produces ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer);
+  auto role = produces ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer;
+  auto pipe = cuda::make_pipeline(block, &state, role);
   divide<STAGES>(pipe, in, out, rows, produces, threadIdx.x % 64, 32);
 }
 template <int STAGES>

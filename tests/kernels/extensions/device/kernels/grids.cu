@@ -52,7 +52,10 @@ __device__ void meet(unsigned* barrier) {
   __syncthreads();
   if (threadIdx.x == 0) {
     unsigned add = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1, old, now;
-    asm volatile("atom.add.release.gpu.u32 %0,[%1],%2;" : "=r"(old) : _CG_ASM_PTR_CONSTRAINT(barrier), "r"(add) : "memory");
+    asm volatile("atom.add.release.gpu.u32 %0,[%1],%2;"
+                 : "=r"(old)
+                 : _CG_ASM_PTR_CONSTRAINT(barrier), "r"(add)
+                 : "memory");
     do asm volatile("ld.acquire.gpu.u32 %0,[%1];" : "=r"(now) : _CG_ASM_PTR_CONSTRAINT(barrier) : "memory");
     while (!cooperative_groups::details::bar_has_flipped(old, now));
   }
@@ -98,7 +101,9 @@ int launch_rounds_by_configuration(int* from, int* to, int count, int blocks, in
   config.gridDim = blocks, config.blockDim = dim3(32), config.attrs = attributes, config.numAttrs = 2;
   return cudaLaunchKernelEx(&config, rounds, from, to, count);
 }
-void launch_meetings(unsigned* barrier, int* from, int* to, int count) { meetings<<<4, 32>>>(barrier, from, to, count); }
+void launch_meetings(unsigned* barrier, int* from, int* to, int count) {
+  meetings<<<4, 32>>>(barrier, from, to, count);
+}
 void launch_chained(int* lock, int* out) { chained<<<12, 64>>>(lock, out); }
 void launch_locked(int* lock, int* flag, int* sum) { locked<<<6, 128>>>(lock, flag, sum); }
 }
