@@ -116,8 +116,9 @@ class BlockScan {
     __syncthreads();
     T before = storage_.values[0];
     for (int i = 1; i < rank(); i++) before = f(before, storage_.values[i]);
-    total = rank() ? T(f(before, own)) : own;
-    for (int i = rank() + 1; i < X * Y * Z; i++) total = f(total, storage_.values[i]);
+    T all = rank() ? T(f(before, own)) : own;  // `total` may be one place for all threads
+    for (int i = rank() + 1; i < X * Y * Z; i++) all = f(all, storage_.values[i]);
+    total = all;
     __syncthreads();
     return before;
   }
