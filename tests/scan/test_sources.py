@@ -54,7 +54,7 @@ def findings(tmp_path: pathlib.Path) -> list[Finding]:
 
 def test_what_is_refused_is_named_with_its_line(findings: list[Finding]) -> None:
     shown = [(each.use.place.line, each.use.name, each.use.rule) for each in findings]
-    assert shown == [(1, "inline PTX", "cuda-feature"), (2, "inline PTX", "cuda-assembly"), *FOUND]
+    assert shown == [(1, "inline PTX", "cuda-feature"), (3, "inline PTX", "cuda-assembly"), *FOUND]
     assert findings[0].file.name == "device.h"
 
 
