@@ -21,6 +21,8 @@ _EXTERNAL = (
     r"(?<!\w)(?:extern\b[^;{}=]*?__shared__|__shared__\s+extern)\b(?P<kind>[^;{}=]*?)"
     r"(?<!\w)(?P<name>\w+)\s*\[\s*\]\s*;"
 )
+# where C++ asks for the word, and nvcc does not: `Cast<T, half>::cast<8>(x)`, of a parameter T
+_OF_TEMPLATE = r">\s*::\s*(?=[A-Za-z_]\w*\s*<(?P<inner>[\w\s,:*<>]*)>\s*\()(?!template\b|operator\b)"
 _FAILURE = "morph_cuda_assert_fail"
 _HEADER_WORDS = re.compile(r"__(?:global__|device__|host__|assert_fail)(?!\w)")
 # Shared memory begins at address 0: kernels turn bits of its addresses around, and rely on that
@@ -60,6 +62,7 @@ def translate(text: str, *, is_checked: bool = False, is_module: bool = False) -
     edits = Edits(source)
     _take_turns(source, edits)
     _find_dynamic_memory(source, edits)
+    _name_templates(source, edits)
     assembly.translate(source, edits)
     launches.translate(source, edits)
     casts.translate(source, edits)
@@ -131,6 +134,14 @@ def _word_before_parentheses(head: str) -> str:
         if not depth:
             return re.split(r"\W", head[:index].rstrip())[-1]
     return ""
+
+
+def _name_templates(source: Source, edits: Edits) -> None:
+    """Say that what is called is a template, in the bodies of functions."""
+    for match in source.find(_OF_TEMPLATE):
+        head = re.split(r"[;{}]", source.head(source.enclosing(match.start())))[-1]
+        if "(" in head and match["inner"].count("<") == match["inner"].count(">"):
+            edits.replace(match.end(), match.end(), "template ")
 
 
 def _check_bounds(source: Source, edits: Edits) -> None:

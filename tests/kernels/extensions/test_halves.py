@@ -81,6 +81,8 @@ def test_halves_and_what_is_no_number(codes_of):
         "(int)__half2short_rn(__float2half(4e4f))": 32767,
         "(int)__half2uchar_rz(__float2half(-200.f))": 0,
         f"(int)__half2int_ru({nan})": 0,
+        "(int)__half_as_ushort(__half(__float2bfloat16(1e5f)))": 0x7C00,
+        "(int)__bfloat16_as_ushort(__nv_bfloat16(__float2half(1.25f)))": 0x3FA0,
     }
     for call, code in zip(expected, codes_of([("int", call) for call in expected]), strict=True):
         assert code == expected[call], call

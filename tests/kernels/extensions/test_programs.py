@@ -204,3 +204,17 @@ def test_graphs_of_a_program(run, sanitized):
 def test_pools_of_memory(run):
     run("nvcc", SOURCES / "pools.cu", "-o", "pools")
     assert run("./pools").stdout == "1 1 93 1 1 1\n"
+
+
+def test_a_template_is_called_as_nvcc_takes_it(run, tmp_path):
+    (tmp_path / "lenient.cu").write_text(
+        "#include <cstdio>\n"
+        "template <class T> struct Cast { template <int n> static __device__ T cast(T x) { return x * n; }\n"
+        "  static constexpr int size = 3; };\n"
+        "template <class T> __device__ T twice(T x) { return Cast<T>::cast<2>(x)"
+        " + (Cast<T>::size < 2 && 3 > (x)); }\n"
+        '__global__ void kernel() { printf("%d %d\\n", twice(4), Cast<int>::cast<3>(5)); }\n'
+        "int main() { kernel<<<1, 1>>>(); return cudaDeviceSynchronize(); }\n"
+    )
+    run("nvcc", "lenient.cu", "-o", "lenient")
+    assert run("./lenient").stdout == "8 15\n"

@@ -67,8 +67,11 @@ struct __nv_bfloat162_raw { unsigned short x, y; };
 #define MORPH_BFLOAT16_CONVERSIONS 1
 #endif
 
+struct __half;
+struct __nv_bfloat16;
 namespace morph_cuda {
 template <class T> constexpr bool is_number = std::is_arithmetic_v<T>;
+template <class T> constexpr bool is_short = std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>;
 }
 
 #define MORPH_SHORT_FLOAT(H, H2, RAW, RAW2, TO, FROM, CONVERSIONS)                                                   \
@@ -81,6 +84,8 @@ template <class T> constexpr bool is_number = std::is_arithmetic_v<T>;
     H(T v) : __x(morph_cuda::TO(morph_cuda::to_be_rounded(v))) {}                                                                       \
     template <class T, std::enable_if_t<morph_cuda::is_number<T> && !CONVERSIONS, int> = 0>                         \
     explicit H(T v) : __x(morph_cuda::TO(morph_cuda::to_be_rounded(v))) {}                                                              \
+    template <class T, std::enable_if_t<morph_cuda::is_short<T> && !std::is_same_v<T, H>, int> = 0>                  \
+    explicit H(const T& v) : __x(morph_cuda::TO(static_cast<float>(v))) {}                                          \
     template <class T, std::enable_if_t<std::is_same_v<T, float> && CONVERSIONS, int> = 0>                          \
     operator T() const { return morph_cuda::FROM(__x); }                                                            \
     template <class T, std::enable_if_t<morph_cuda::is_number<T> && !(std::is_same_v<T, float> && CONVERSIONS), int> = 0> \
