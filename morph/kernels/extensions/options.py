@@ -171,8 +171,9 @@ def _pass(word: str, options: Options, rest: Iterator[str]) -> None:
     elif word.startswith(("-I", "-D", "-U")):
         options.preprocessor.append(word)
     elif word.startswith("-std="):
-        options.preprocessor.append(word)
-        options.compiler.append(word)
+        standard = _OLDER.sub(r"\g<1>17", word)
+        options.preprocessor.append(standard)
+        options.compiler.append(standard)
     elif word.startswith(("-L", "-l", "-Wl,", "-shared", "--shared")) or _is_object(word):
         options.linker.append(word.replace("--shared", "-shared"))
     elif os.path.splitext(word)[1] in SOURCES and not word.startswith("-"):
@@ -222,6 +223,7 @@ def _standard(options: Options, value: str) -> None:
     _pass(f"-std={value}", options, iter(()))
 
 
+_OLDER = re.compile(r"^(-std=(?:c|gnu)\+\+)(?:98|03|0x|11|1y|14)$")  # than morph's headers
 IMAGES = ("ptx", "cubin", "fatbin")
 _VERBOSE = {"-v": False, "--verbose": False, "-dryrun": True, "--dryrun": True}
 _STEPS = {

@@ -111,7 +111,7 @@ def test_a_remainder_by_what_is_translated_is_no_digraph(nvcc, tmp_path):
     assert compile_source(nvcc, tmp_path, source) == (0, "")
 
 
-@pytest.mark.parametrize("option", ["-std=c++17", "-std=c++20"])
+@pytest.mark.parametrize("option", ["-std=c++11", "-std=c++17", "-std=c++20"])
 def test_each_header_of_cudas_libraries_compiles(nvcc, tmp_path, option):
     folders = ("cooperative_groups/", "cub/", "cuda/", "thrust/")
     names = sorted(name for each in headers.served().values() for name in each if name.startswith(folders))

@@ -2,7 +2,7 @@
 
 import operator
 
-from tests.kernels.extensions.fuzzing.numbers import bits, lanes, of_lanes
+from tests.kernels.extensions.fuzzing.numbers import bits, lanes, of_lanes, wrapped
 
 INT, WORD, LONG, WIDE = "int", "unsigned", "long long", "unsigned long long"
 
@@ -77,6 +77,9 @@ FUNCTIONS = {
     "__dp4a": (WORD, (WORD, WORD, WORD), _dot(8, 0, False)),
     "__dp2a_lo": (INT, (INT, INT, INT), _dot(16, 0, True)),
     "__dp2a_hi": (WORD, (WORD, WORD, WORD), _dot(16, 2, False)),
+    "__viaddmax_s32": (INT, (INT, INT, INT), lambda a, b, c: max(wrapped(a + b, INT), c)),
+    "__viaddmin_u32": (WORD, (WORD, WORD, WORD), lambda a, b, c: min(bits(a + b), c)),
+    "__vimin3_s32_relu": (INT, (INT, INT, INT), lambda a, b, c: max(min(a, b, c), 0)),
     "mixed": (WORD, (WORD, WORD), lambda a, b: (a ^ b >> 3) * 2654435761),
     "folded<int, 3>": (INT, (INT, INT), lambda a, b: a * 27 + b * 13),
     "folded<long long, 2>": (LONG, (LONG, LONG), lambda a, b: a * 9 + b * 4),
@@ -157,6 +160,17 @@ def _functions_of_lanes(count):
         yield f"{name}ss", 1, _of_lanes(lambda x, of=of: _clamped(of(x), width, True), width, True)
 
 
+def _of_pairs(of, is_signed=True):
+    """Return a function of three words by that of their halves, of which sums wrap around."""
+    return lambda *words: of_lanes(map(of, *(lanes(word, 16, is_signed) for word in words)), 16)
+
+
+FUNCTIONS["__viaddmax_s16x2_relu"] = (
+    WORD,
+    (WORD, WORD, WORD),
+    _of_pairs(lambda a, b, c: max(wrapped(a + b, "short"), c, 0)),
+)
+FUNCTIONS["__vimin3_u16x2"] = (WORD, (WORD, WORD, WORD), _of_pairs(min, is_signed=False))
 for _count in (2, 4):
     for _name, _arguments, _of in _functions_of_lanes(_count):
         FUNCTIONS[f"__v{_name}{_count}"] = (WORD, (WORD,) * _arguments, _of)

@@ -1,6 +1,7 @@
 // CUDA's mathematics beyond that of C: the intrinsics are as exact as the functions that they approximate.
 #pragma once
 
+#include <assert.h>
 #include <math.h>  // unlike <cmath>, with the overloads for float in the global namespace: abs(-0.5f) is 0.5
 #include <stdlib.h>
 
@@ -152,5 +153,6 @@ inline void __prof_trigger(int) {}
 #define __builtin_assume(condition) ((void)0)
 
 #include "morph/integers.h"
+#include "morph/dpx.h"
 #include "morph/rounding.h"
 #include "morph/special.h"

@@ -35,6 +35,10 @@ class Vector {
   template <class U, class A>
   Vector(const std::vector<U, A>& other) : kept_(other.begin(), other.end()) {}
 
+  template <class U, class A>
+  friend bool operator==(const Vector& a, const std::vector<U, A>& b) {
+    return a.size() == b.size() && std::equal(a.kept_.begin(), a.kept_.end(), b.begin());
+  }
   size_t size() const { return kept_.size(); }
   size_t capacity() const { return kept_.capacity(); }
   bool empty() const { return kept_.empty(); }
