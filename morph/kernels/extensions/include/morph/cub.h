@@ -10,3 +10,4 @@
 #include "morph/cub_scan.h"
 #include "morph/cub_segments.h"
 #include "morph/cub_sort.h"
+#include "morph/cub_traits.h"

@@ -16,6 +16,13 @@
 #define CUB_PTX_LOG_WARP_THREADS 5
 #define CUB_PTX_WARP_THREADS 32
 #define CUB_PTX_SMEM_BANKS 32
+// An error, which a program handles by itself, or ends at.
+#define CubDebug(error) (error)
+#define CubDebugExit(error)                                                        \
+  if (const cudaError_t morph_error = (error)) {                                   \
+    std::fprintf(stderr, "CUDA error: %s\n", cudaGetErrorString(morph_error));     \
+    std::exit(1);                                                                  \
+  }
 #define CUB_MIN(A, B) ((B) < (A) ? (B) : (A))
 #define CUB_MAX(A, B) ((A) < (B) ? (B) : (A))
 #define CUB_QUOTIENT_FLOOR(A, B) ((A) / (B))

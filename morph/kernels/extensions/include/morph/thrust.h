@@ -2,6 +2,8 @@
 #pragma once
 
 #include "morph/complex.h"
+#include <iostream>  // which programs take from it
+
 #include "morph/thrust_algorithms.h"
 #include "morph/thrust_functional.h"
 #include "morph/thrust_iterators.h"

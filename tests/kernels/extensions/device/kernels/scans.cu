@@ -150,6 +150,11 @@ static_assert(cuda::next_power_of_two(9u) == 16 && cuda::prev_power_of_two(9u) =
 static_assert(cuda::next_power_of_two(8) == 8 && cuda::prev_power_of_two(8) == 8 && !cuda::is_power_of_two(0));
 static_assert(17 / cuda::fast_mod_div<int>(5) == 3 && 17 % cuda::fast_mod_div<int>(5) == 2);
 
+using Float = cub::Traits<float>;
+static_assert(Float::TwiddleIn(0x80000001u) < Float::TwiddleIn(0x80000000u) && Float::TwiddleIn(0u) == 0x80000000u);
+static_assert(Float::TwiddleOut(Float::TwiddleIn(0xc0490fdbu)) == 0xc0490fdbu && Float::CATEGORY == cub::FLOATING_POINT);
+static_assert(cub::Traits<short>::TwiddleIn(0xffff) == 0x7fff && cub::Traits<unsigned>::TwiddleOut(5u) == 5u);
+
 extern "C" {
 void launch_scans(const int* in, int* out, int* totals) {
   scans<64, 3><<<1, 64>>>((const Line*)in, (Line*)out, (Line*)totals);
