@@ -1,6 +1,7 @@
 // A subset of CUB: the collectives of a block and of a warp, and those of the device.
 #pragma once
 
+#include "morph/cub_allocator.h"
 #include "morph/cub_block.h"
 #include "morph/cub_device.h"
 #include "morph/cub_exchange.h"

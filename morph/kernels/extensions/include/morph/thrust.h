@@ -1,9 +1,9 @@
 // A subset of thrust, on the host: the algorithms run when they are called.
 #pragma once
 
-#include "morph/complex.h"
 #include <iostream>  // which programs take from it
 
+#include "morph/complex.h"
 #include "morph/thrust_algorithms.h"
 #include "morph/thrust_functional.h"
 #include "morph/thrust_iterators.h"

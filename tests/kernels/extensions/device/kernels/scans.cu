@@ -169,13 +169,14 @@ void launch_counted(const unsigned char* in, unsigned* out) {
 }
 void launch_runs(const int* in, int* unique, int* counts, int* found, int n) {
   using Runs = cub::DeviceRunLengthEncode;
+  static cub::CachingDeviceAllocator allocator(true);
   void* storage = nullptr;
   size_t bytes = 0;
   for (int turn = 0; turn < 2; turn++) {
     Runs::Encode(storage, bytes, in, unique, counts, found, n);
     Runs::NonTrivialRuns(storage, bytes, in, unique + n, counts + n, found + 1, n, cudaStream_t(0));
-    if (!storage) cudaMalloc(&storage, bytes);
+    if (!storage) CubDebugExit(allocator.DeviceAllocate(&storage, bytes));
   }
-  cudaFree(storage);
+  CubDebugExit(allocator.DeviceFree(storage));
 }
 }
