@@ -147,6 +147,11 @@ def test_what_a_header_has_for_other_gpus_is_refused_where_it_is_called(run):
     assert "does not run inline PTX (wgmma.fence.sync.aligned: this instruction is not" in done.stderr
 
 
+def test_no_function_of_the_driver_is_found_by_name(run):
+    run("nvcc", SOURCES / "entry_points.cu", "-o", "entry_points")
+    assert run("./entry_points").stdout == "cudaSuccess 0 2\ncudaErrorInvalidValue 72\n"
+
+
 @pytest.mark.long
 def test_cutlass_multiplies(run, tmp_path):
     """As its wheel has it, unchanged: by SIMT and by Ampere's tensor cores."""

@@ -4,6 +4,7 @@
 #include "morph/runtime.h"
 
 #ifdef __cplusplus
+#include "morph/driver.h"
 #include "morph/graphs.h"
 #include "morph/math.h"
 #include "morph/pools.h"
