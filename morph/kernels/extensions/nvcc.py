@@ -36,6 +36,7 @@ _CAPABILITY, _OLDEST, _NEWEST = 80, 70, 89
 _COMPILER = (
     *("-fno-strict-aliasing", "-fpermissive", "-w", "-fPIC", "-ftls-model=global-dynamic"),
     "-fno-gnu-unique",  # a `__shared__` variable of an inline function is of its own library
+    "-fstack-reuse=none",  # FlashAttention's convert_type returns a pointer to its own variable
 )
 
 # g++ calls a function before each access to memory: native/sanitizer takes the place of libtsan

@@ -43,6 +43,13 @@ def test_variables_with_names_of_built_in_ones():
     assert out.tolist() == [3107 + 10 * thread for thread in range(4)] * 3
 
 
+def test_what_an_inlined_function_returns_a_pointer_to():
+    values = torch.arange(8, device="cuda", dtype=torch.int32)
+    out = torch.empty(24, device="cuda", dtype=torch.int32)
+    call("blocks", "launch_returned", values, out)
+    assert out[16:].tolist() == [2 * value for value in range(8)]
+
+
 def test_constants_and_variables_of_the_device():
     values, out = cuda(32), torch.empty(32, device="cuda")
     weights = torch.tensor([1.0, 2.0, 3.0, 4.0])

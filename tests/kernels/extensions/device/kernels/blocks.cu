@@ -97,6 +97,33 @@ __global__ void named(int* out, int gridDim) {
   out[place] = sum_of(gridDim, dim3(7)) + 10 * int(threadIdx.x) + other(dim3(100));
 }
 
+// As FlashAttention's convert_type: what an inlined function returns a pointer to are registers of its caller.
+struct Words { int value[8]; };
+struct View { int* start; };
+struct Doubled {
+  __forceinline__ __device__ Words operator()(const Words& words) const {
+    Words result;
+#pragma unroll
+    for (int i = 0; i < 8; i++) asm volatile("add.s32 %0, %1, %1;" : "=r"(result.value[i]) : "r"(words.value[i]));
+    return result;
+  }
+};
+__forceinline__ __device__ View doubled(const Words& words) {
+  auto result = Doubled()(words);
+  return {result.value};
+}
+__global__ void returned(const int* in, int* out, int step) {
+  Words words;
+  for (int i = 0; i < 8; i++) words.value[i] = in[i];
+  View view = doubled(words);
+  for (int round = 0; round < 2; round++) {
+    Words others;
+    for (int i = 0; i < 8; i++) others.value[i * step % 8] = in[i] - round;
+    for (int i = 0; i < 8; i++) out[8 * round + i] = others.value[(i + step) % 8];
+  }
+  for (int i = 0; i < 8; i++) out[16 + i] = view.start[i];
+}
+
 extern "C" {
 void launch_named(int* out) {
   Shape shape(dim3(3));
@@ -104,6 +131,7 @@ void launch_named(int* out) {
   blockDim.x = 4;
   named<<<gridDim, blockDim>>>(out, int(gridDim.x));
 }
+void launch_returned(const int* in, int* out) { returned<<<1, 1>>>(in, out, 3); }
 void launch_reverse(const float* in, float* out) { LAUNCH(reverse_static<64>, in, out); }
 void launch_sum(const float* in, float* out, int n, int blocks, int threads) {
   sum_dynamic<<<blocks, threads, threads * sizeof(float), 0>>>(in, out, n);
