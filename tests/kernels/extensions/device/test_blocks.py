@@ -45,9 +45,10 @@ def test_variables_with_names_of_built_in_ones():
 
 def test_what_an_inlined_function_returns_a_pointer_to():
     values = torch.arange(8, device="cuda", dtype=torch.int32)
-    out = torch.empty(24, device="cuda", dtype=torch.int32)
+    out = torch.empty(32, device="cuda", dtype=torch.int32)
     call("blocks", "launch_returned", values, out)
-    assert out[16:].tolist() == [2 * value for value in range(8)]
+    assert out[16:24].tolist() == [2 * value for value in range(8)]
+    assert out[24:].tolist() == [-value for value in range(8)]
 
 
 def test_constants_and_variables_of_the_device():

@@ -18,7 +18,12 @@
 #define __launch_bounds__(...)
 #endif
 #ifndef __forceinline__
+#ifdef __CUDACC__
+// Before it inlines, g++ must not leave out what is written to a variable that the caller gets a pointer to.
+#define __forceinline__ inline __attribute__((always_inline, optimize("no-tree-dce", "no-tree-dse")))
+#else
 #define __forceinline__ inline __attribute__((always_inline))
+#endif
 #endif
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_align__(n) __attribute__((aligned(n)))

@@ -112,16 +112,23 @@ __forceinline__ __device__ View doubled(const Words& words) {
   auto result = Doubled()(words);
   return {result.value};
 }
+__forceinline__ __device__ View negated(const Words& words) {
+  Words result;
+  result.value[0] = -words.value[0], result.value[1] = -words.value[1];
+#pragma unroll
+  for (int i = 2; i < 8; i++) result.value[i] = -words.value[i];
+  return {result.value};
+}
 __global__ void returned(const int* in, int* out, int step) {
   Words words;
   for (int i = 0; i < 8; i++) words.value[i] = in[i];
-  View view = doubled(words);
+  View view = doubled(words), other = negated(words);
   for (int round = 0; round < 2; round++) {
     Words others;
     for (int i = 0; i < 8; i++) others.value[i * step % 8] = in[i] - round;
     for (int i = 0; i < 8; i++) out[8 * round + i] = others.value[(i + step) % 8];
   }
-  for (int i = 0; i < 8; i++) out[16 + i] = view.start[i];
+  for (int i = 0; i < 8; i++) out[16 + i] = view.start[i], out[24 + i] = other.start[i];
 }
 
 extern "C" {
