@@ -107,6 +107,7 @@ def test_programs_that_are_linked_to_are_in_it(site: pathlib.Path) -> None:
     assert (site / program).read_text() == (REPOSITORY / program).read_text()
 
 
+@pytest.mark.long
 def test_no_page_is_wider_than_a_phone(site: pathlib.Path, tmp_path: pathlib.Path) -> None:
     pages = sorted(file.as_uri() for file in site.rglob("index.html"))
     frames = FRAME.format(width=PHONE, pages=json.dumps(pages))

@@ -221,6 +221,7 @@ def test_time_grows_with_the_source(tmp_path: pathlib.Path) -> None:
     assert min(seconds(4000) for _ in range(2)) < 10 * max(seconds(1000) for _ in range(3))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("text", "element"), [("x = {%s}", '"cuda": 1, '), ("x = ['é', %s]", '"cuda", ')])
 def test_time_grows_with_one_display(text: str, element: str) -> None:
     def seconds(number: int) -> float:

@@ -53,6 +53,7 @@ def test_a_module_trains_as_one_that_runs():
         torch.testing.assert_close(mine.grad, its.grad, rtol=5e-2, atol=5e-2)
 
 
+@pytest.mark.long
 def test_dropout_draws_from_the_devices_generator():
     drop = compiled(lambda tensor: F.dropout(tensor.sin(), 0.5))
     ones, host = torch.ones(1000, device="cuda", requires_grad=True), torch.get_rng_state()

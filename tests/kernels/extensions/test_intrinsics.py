@@ -133,6 +133,7 @@ def rounded(x, type):
     return struct.unpack("f", struct.pack("f", x))[0] if type == "float" else x
 
 
+@pytest.mark.long
 def test_functions_that_c_has_not(codes_of):
     cases = [(type, name, x) for type in CLOSE for name, (_, numbers) in SPECIAL.items() for x in numbers]
     cases = [
@@ -144,6 +145,7 @@ def test_functions_that_c_has_not(codes_of):
         assert as_number(code, type) == pytest.approx(exact, **CLOSE[type]), call
 
 
+@pytest.mark.long
 def test_norms(codes_of):
     calls = [
         "norm4d(1., 2., 4., 10.)",
