@@ -54,6 +54,22 @@ def block(head, statement):
     return [f"{head} {{", *(f"  {line}" for line in statement.lines), "}"]
 
 
+def looped(inner, name, numbers):
+    """Return what carries out the body of a loop with each number of its variable."""
+
+    def run(thread):
+        for number in numbers(thread):
+            thread.variables[name] = number
+            ends = yield from inner.run(thread)
+            if ends == "break":
+                break
+            if ends == "return":
+                return ends
+        return None
+
+    return run
+
+
 class Statements(Expressions):
     """Draws statements, and remembers which variables there are to write to."""
 
@@ -191,16 +207,7 @@ class Statements(Expressions):
         end = self.new_name("n")
         head = f"for (int {name} = 0, {end} = int({last.text} % 5u); {name} < {end}; ++{name})"
 
-        def run(thread):
-            for i in range(last.value(thread) % 5):
-                thread.variables[name] = i
-                ends = yield from inner.run(thread)
-                if ends == "break":
-                    break
-                if ends == "return":
-                    return ends
-            return None
-
+        run = looped(inner, name, lambda thread: range(last.value(thread) % 5))
         return Statement([*pragma, *block(head, inner)], run)
 
     def _while(self, depth):
@@ -214,18 +221,8 @@ class Statements(Expressions):
         if is_first:
             lines[-1] = f"}} while ({name}-- > 0);"
 
-        def run(thread):
-            left = first.value(thread) & 3
-            turns = left + 1 if is_first else left
-            for turn in range(turns):
-                thread.variables[name] = left - turn - (0 if is_first else 1)
-                ends = yield from inner.run(thread)
-                if ends == "break":
-                    break
-                if ends == "return":
-                    return ends
-            return None
-
+        begun = 0 if is_first else 1
+        run = looped(inner, name, lambda thread: range((first.value(thread) & 3) - begun, -1, -1))
         return Statement(lines, run)
 
     def _switch(self, depth, in_loop=False):
