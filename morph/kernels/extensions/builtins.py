@@ -28,7 +28,7 @@ def translate(code: str) -> str:
     for match in found:
         if not any(name == match[0] and start <= match.start() < end for name, start, end in own):
             # with a space before: `%:` is a `#` to C++
-            parts += [code[last : match.start()], f" ::morph_cuda::place.{_PLACES[match[0]]}"]
+            parts += [code[last : match.start()], f" ::morph_cuda::here().{_PLACES[match[0]]}"]
             last = match.end()
     return "".join([*parts, code[last:]])
 

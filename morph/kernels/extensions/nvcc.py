@@ -35,6 +35,7 @@ _CAPABILITY, _OLDEST, _NEWEST = 80, 70, 89
 # reinterpreted vectors are everywhere in kernels; nvcc takes some C++ that g++ only takes so
 _COMPILER = (
     *("-fno-strict-aliasing", "-fpermissive", "-w", "-fPIC", "-ftls-model=global-dynamic"),
+    "-fno-semantic-interposition",  # else no kernel could be inlined into its launch
     "-fno-gnu-unique",  # a `__shared__` variable of an inline function is of its own library
     "-fstack-reuse=none",  # FlashAttention's convert_type returns a pointer to its own variable
 )

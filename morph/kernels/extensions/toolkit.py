@@ -27,7 +27,7 @@ _ALIASES = (  # which programs link: all is in one library
     *("libcublas_static.so", "libcublasLt_static.so", "libcurand_static.so", "libcufft_static.so"),
     "libnvidia-ml.so",
 )
-_FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fopenmp", "-w", f"-I{INCLUDE}")
+_FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fno-semantic-interposition", "-fopenmp", "-w", f"-I{INCLUDE}")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -28,6 +28,9 @@ _HEADER_WORDS = re.compile(r"__(?:global__|device__|host__|assert_fail)(?!\w)")
 # Shared memory begins at address 0: kernels turn bits of its addresses around, and rely on that
 _SHARED = "static thread_local __attribute__((aligned(128)))"
 _CHECKED_SHARED = f"static thread_local __attribute__((aligned({zones.ALIGNED})))"
+_KERNEL = "__global__"
+_SHORT = 2000  # characters of a kernel's body
+_INLINED = "__attribute__((always_inline))"
 _CHECKED_KERNEL = "__attribute__((noinline))"  # by its own name in a report
 _WORDS = {
     # g++ takes it in front only
@@ -67,6 +70,8 @@ def translate(text: str, *, is_checked: bool = False, is_module: bool = False) -
     launches.translate(source, edits)
     casts.translate(source, edits)
     _check_bounds(source, edits)
+    if not is_checked:
+        _inline_short(source, edits)
     if is_module:
         entries.add(source, edits)
     words = _MODULES if is_module else _WORDS
@@ -153,6 +158,17 @@ def _check_bounds(source: Source, edits: Edits) -> None:
         if body is not None:
             most = source.text[slice(*next(launches.arguments_of(source, match.end())))]
             edits.replace(body, body, f" ::morph_cuda::bound_threads({launches.LINE.sub(' ', most)}); ")
+
+
+def _inline_short(source: Source, edits: Edits) -> None:
+    """Inline short kernels into the loops over threads: a call for each would take longer than its work."""
+    for start, called in launches.kernels(source):
+        body = _body(source, called.end() - 1)
+        if body is None:
+            continue
+        code = source.code[body : source.close(body - 1)]
+        if len(code) < _SHORT and not re.search(_BARRIER, code):
+            edits.replace(start, start + len(_KERNEL), _INLINED)
 
 
 def _body(source: Source, place: int) -> int | None:

@@ -21,7 +21,7 @@ SPECIAL = {
 _PLACES = {"tid": "thread", "ctaid": "block", "ntid": "block_size", "nctaid": "grid_size"}
 IN_BLOCK = {
     **{
-        f"%{name}.{axis}": f"::morph_cuda::place.{place}.{axis}"
+        f"%{name}.{axis}": f"::morph_cuda::here().{place}.{axis}"
         for name, place in _PLACES.items()
         for axis in "xyz"
     },

@@ -1,9 +1,7 @@
 // The turns of a block's threads.
 #include "block.h"
 
-#include "device.h"
 #include "grid.h"
-#include "sanitizer/sites.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -12,51 +10,36 @@
 namespace morph_cuda {
 
 __thread Place place;
+Place& here() noexcept { return place; }
 
 namespace {
 
 constexpr size_t kAligned = 1024;  // as kernels expect that swizzle rows of 128 bytes
 
-struct Kept {  // until the thread of the host ends
-  Block* block = nullptr;
-  ~Kept() { delete block; }
-};
-thread_local Kept kept;
-
-std::string access_text(const std::string& what, const void* site) {
-  const morph_index& b = place.block, &t = place.thread;
-  std::string where = c10::str("block [", b.x, ",", b.y, ",", b.z, "], thread [", t.x, ",", t.y, ",", t.z, "]");
-  return c10::str(sanitizer::source_of(site), ": ", what, ", ", where);
-}
-
-void note_found(const char* check, const std::string& text) {
-  if (is_launching()) device_functions().note_found(check, text);  // another thread may not ask for the function
-}
-
-std::exception_ptr race_error(const std::string& text) {
-  note_found("race", text);
-  return std::make_exception_ptr(c10::Error({__func__, __FILE__, __LINE__}, text));
-}
+__thread Block* kept = nullptr;  // until the thread of the host ends
 
 }  // namespace
 
 Block& Block::of_this_thread() {
-  if (!kept.block) kept.block = new Block;
-  return *kept.block;
+  if (kept) return *kept;
+  thread_local std::unique_ptr<Block> owner;
+  owner.reset(kept = new Block);
+  return *kept;
 }
 
-Block* Block::running() { return kept.block && kept.block->current_ ? kept.block : nullptr; }
+Block* Block::running() { return kept && kept->current_ ? kept : nullptr; }
 
-Block::Block() : own_(own_context()) {}
+Block::Block() : own_(own_context()), place_(&place) {}
 
 Block::~Block() {
   for (auto& fibre : fibres_) free_context(fibre->context);
   free_own_context(own_);
+  kept = nullptr;
 }
 
-void Block::prepare(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* closure, uint64_t shuffle,
+void Block::prepare(dim3 grid, dim3 block, size_t shared, void (*threads)(void*, Turns&), void* closure, uint64_t shuffle,
                     sanitizer::Launch* checked) {
-  grid_ = grid, block_ = block, thread_ = thread, closure_ = closure, shuffle_ = shuffle;
+  grid_ = grid, block_ = block, threads_ = threads, closure_ = closure, shuffle_ = shuffle;
   count_ = int(block.x * block.y * block.z);
   warps_.resize(size_t(count_ + 31) / 32);
   size_t bytes = shared + kAligned + (checked ? sanitizer::kZone : 0);
@@ -82,9 +65,10 @@ void Block::run(int64_t number) {
     for (int i = 0; i < count_; i++) order_[size_t(i)] = i;
     std::shuffle(order_.begin(), order_.end(), random_);
   }
-  if (checks_) checks_->begin(number, count_, reinterpret_cast<uintptr_t>(thread_), shared_);
+  none_waited_ = !shuffle_ && !checks_;
+  if (checks_) checks_->begin(number, count_, reinterpret_cast<uintptr_t>(threads_), shared_);
   while (done_ < count_ && !error_) {
-    if (Fibre* fibre = next()) resume(fibre);
+    if (Fibre* fibre = next_fibre()) resume(fibre);
     else if (!release_stuck()) error_ = std::make_exception_ptr(std::runtime_error("the threads of a block wait for each other"));
   }
   if (error_) {
@@ -93,7 +77,7 @@ void Block::run(int64_t number) {
   }
 }
 
-Block::Fibre* Block::next() {
+Block::Fibre* Block::next_fibre() {
   auto take = [](std::deque<Fibre*>& from) {
     Fibre* first = from.front();
     from.pop_front();
@@ -116,61 +100,84 @@ Block::Fibre* Block::idle_fibre() {
 }
 
 void Block::resume(Fibre* fibre) {
-  current_ = fibre;
-  if (fibre->thread >= 0) place_thread(fibre->thread);
-  if (checks_) checks_->run_on(stack_of(fibre->context));
   sanitizer::active = checks_.get();
-  switch_to(own_, fibre->context);
+  go_to(own_, fibre);
   sanitizer::active = nullptr;
   current_ = nullptr;
 }
 
+void Block::go_to(Context* from, Fibre* fibre) {
+  current_ = fibre;
+  if (fibre->thread >= 0) place_thread(*fibre);
+  if (checks_) checks_->run_on(stack_of(fibre->context));
+  switch_to(from, fibre->context);
+}
+
 void Block::enter() {
+  Block& block = *kept;
   for (;;) {
-    Block& block = *kept.block;
-    block.run_threads();
-    Fibre* own = block.current_;
-    own->thread = -1;
-    block.idle_.push_back(own);
-    switch_to(own->context, block.own_);
+    try {
+      block.threads_(block.closure_, block);
+    } catch (...) {
+      block.error_ = std::current_exception();
+      block.none_waited_ = false;
+    }
+    block.current_->thread = -1;
+    block.idle_.push_back(block.current_);
+    block.suspend();
   }
 }
 
-void Block::run_threads() {
-  while (begun_ < count_ && !error_ && ready_.empty()) {
-    int number = begun_++;
-    int thread = order_.empty() ? number : order_[size_t(number)];
-    current_->thread = thread;
-    place_thread(thread);
-    try {
-      thread_(closure_);
-    } catch (...) {
-      error_ = std::current_exception();
-    }
-    make_copies(*current_, current_->copies.size());
-    leave(current_->thread);
+bool Turns::next() { return static_cast<Block*>(this)->take_turn(); }
+
+bool Block::take_turn() {
+  if (none_waited_) {
+    none_waited_ = false, done_ = count_;
+    return false;
   }
+  if (current_->thread >= 0) leave(std::exchange(current_->thread, -1));
+  if (begun_ == count_ || error_ || !ready_.empty()) return false;
+  int number = begun_++;
+  begin(order_.empty() ? number : order_[size_t(number)]);
+  return true;
+}
+
+// Before the first thread waits: the threads before it have ended.
+void Block::note_turns() {
+  if (!std::exchange(none_waited_, false)) return;
+  current_->thread = begun_ - 1, current_->index = place_->thread;
+  for (int thread = 0; thread < current_->thread; thread++) leave(thread);
 }
 
 void Block::leave(int thread) {
+  if (!current_->copies.empty()) make_copies(*current_, current_->copies.size());
   done_++;
   if (checks_ && checks_->barriers()) checks_->barriers()->end_thread(thread);
   warp_of(thread).alive &= ~(1u << (thread & 31));
 }
 
-void Block::place_thread(int thread) {
-  unsigned t = unsigned(thread);
-  place.thread = {t % block_.x, t / block_.x % block_.y, t / block_.x / block_.y};
+void Block::begin(int thread) {
+  unsigned t = unsigned(thread), x = t, y = 0, z = 0;
+  if (t >= block_.x) x = t % block_.x, y = t / block_.x % block_.y, z = t / block_.x / block_.y;
+  current_->thread = thread;
+  current_->index = {x, y, z};
+  place_->thread = {x, y, z}, place_->rank = t;  // not copied: to read at once what was written in parts is slow
 }
 
-void Block::suspend(Waiting waiting) {
+void Block::place_thread(const Fibre& fibre) { place_->thread = fibre.index, place_->rank = unsigned(fibre.thread); }
+
+// The next thread goes on from here; without one `run` looks who may.
+void Block::suspend() {
+  note_turns();
   Fibre* own = current_;
-  own->waiting = waiting;
-  switch_to(own->context, own_);
+  Fibre* fibre = error_ ? nullptr : next_fibre();
+  if (fibre == own) return;
+  if (!ready_.empty()) prefetch(ready_.front()->context);
+  if (fibre) go_to(own->context, fibre);
+  else switch_to(own->context, own_);
 }
 
 void Block::make_ready(Fibre* fibre) {
-  fibre->waiting = Waiting::kNothing;
   if (!shuffle_ || ready_.empty()) return ready_.push_back(fibre);
   ready_.insert(ready_.begin() + std::ptrdiff_t(random_() % (ready_.size() + 1)), fibre);
 }
@@ -180,7 +187,7 @@ void Block::wait_for_block(int vote, const void* site) {
   current_->site = site;
   voting_.count += vote, voting_.voters++;
   parked_.push_back(current_);
-  suspend(Waiting::kBlock);
+  suspend();
 }
 
 bool Block::release_block() {
@@ -214,7 +221,7 @@ void Block::arrive_at(unsigned barrier, unsigned threads, bool waits) {
   if (++at.arrived < (threads ? threads : unsigned(count_))) {
     if (!waits) return;
     at.parked.push_back(current_);
-    return suspend(Waiting::kBarrier);
+    return suspend();
   }
   at.arrived = 0;
   if (checks_) checks_->pass(threads_of(at.parked));
@@ -225,7 +232,7 @@ void Block::arrive_at(unsigned barrier, unsigned threads, bool waits) {
 void Block::wait_at(const void* place) {
   current_->site = place;
   at_places_.push_back(current_);
-  suspend(Waiting::kPlace);
+  suspend();
 }
 
 void Block::wake(const void* place) {
@@ -233,6 +240,16 @@ void Block::wake(const void* place) {
   auto woken = std::stable_partition(at_places_.begin(), at_places_.end(), sleeps);
   for (auto each = woken; each != at_places_.end(); ++each) make_ready(*each);
   at_places_.erase(woken, at_places_.end());
+}
+
+void Block::copy_later(const Copy& copy) {
+  note_turns();
+  current_->copies.push_back(copy);
+}
+
+void Block::end_group_of_copies() {
+  note_turns();
+  current_->groups.push_back(current_->copies.size());
 }
 
 // Copies end late on a GPU too: the others read what was there before until they wait themselves.
@@ -255,144 +272,18 @@ void Block::make_copies(Fibre& fibre, size_t count) {
   for (size_t& end : fibre.groups) end -= count;
 }
 
-Deposits* Block::exchange(unsigned mask, const void* mine, size_t bytes, const void* site) {
-  Fibre* own = current_;
-  int lane = own->thread & 31;
-  if (sanitizer::Barriers* barriers = checks_ ? checks_->barriers() : nullptr) {
-    std::string problem = barriers->problem(mask, {own->thread, site});
-    if (!problem.empty()) fail(race_error(problem));
-  }
-  Warp& warp = warp_of(own->thread);
-  if (bytes) std::memcpy(own->deposit, mine, bytes);
-  own->mask = mask | 1u << lane;
-  warp.waiting[lane] = own, warp.arrived |= 1u << lane;
-  own->waiting = Waiting::kWarp;
-  if (unsigned group = group_of(warp, lane)) release_group(warp, group);
-  suspend(own->waiting);
-  return own->deposits;
-}
-
-// The lanes that wait for just each other, `lane` among them; 0 if one of them is missing.
-unsigned Block::group_of(const Warp& warp, int lane) const {
-  unsigned mask = warp.waiting[lane]->mask, needed = mask & warp.alive;
-  if ((warp.arrived & needed) != needed) return 0;
-  for (unsigned left = needed; left; left &= left - 1)
-    if (warp.waiting[__builtin_ctz(left)]->mask != mask) return 0;
-  return needed;
-}
-
-void Block::release_group(Warp& warp, unsigned lanes) {
-  if (checks_) checks_->pass_warp(int(&warp - warps_.data()), lanes);
-  Deposits* deposits = snapshot(warp, lanes);
-  for (unsigned left = lanes; left; left &= left - 1) {
-    Fibre* fibre = warp.waiting[__builtin_ctz(left)];
-    fibre->deposits = deposits;
-    make_ready(fibre);
-  }
-  warp.arrived &= ~lanes;
-}
-
-Deposits* Block::snapshot(const Warp& warp, unsigned lanes) {
-  if (free_deposits_.empty()) {
-    all_deposits_.push_back(std::make_unique<Deposits>());
-    free_deposits_.push_back(all_deposits_.back().get());
-  }
-  Deposits* deposits = free_deposits_.back();
-  free_deposits_.pop_back();
-  deposits->arrived = lanes, deposits->readers = unsigned(__builtin_popcount(lanes));
-  for (unsigned left = lanes; left; left &= left - 1) {
-    int lane = __builtin_ctz(left);
-    std::memcpy(deposits->value[lane], warp.waiting[lane]->deposit, 16);
-  }
-  return deposits;
-}
-
-bool Block::is_deposit(uintptr_t address) const {
-  return std::any_of(all_deposits_.begin(), all_deposits_.end(), [&](const std::unique_ptr<Deposits>& each) {
-    return address - reinterpret_cast<uintptr_t>(each.get()) < sizeof *each;
-  });
-}
-
-void Block::has_read(Deposits* deposits) {
-  if (!--deposits->readers) free_deposits_.push_back(deposits);
-}
-
-unsigned Block::lanes_here(const void* site) {
-  Fibre* own = current_;
-  own->site = site;
-  Warp& warp = warp_of(own->thread);
-  warp.waiting[lane()] = own, warp.at_site |= 1u << lane();
-  suspend(Waiting::kLanes);
-  return own->together;
-}
-
 void Block::let_others_on() {
   if (!shuffle_) go_on_later();
 }
 
 void Block::go_on_later() {
   later_.push_back(current_);
-  suspend(Waiting::kNothing);
+  suspend();
 }
 
 // No thread can run: releases those whose wait is over, in the order of how sure that is.
 bool Block::release_stuck() {
   return release_full_warps() || release_block() || release_sites() || release_arrived();
-}
-
-bool Block::release_full_warps() {  // after lanes have left
-  bool any = false;
-  for (Warp& warp : warps_)
-    for (unsigned left = warp.arrived; left; left &= left - 1 & warp.arrived)
-      if (unsigned group = group_of(warp, __builtin_ctz(left))) release_group(warp, group), any = true;
-  return any;
-}
-
-bool Block::release_sites() {
-  bool any = false;
-  for (Warp& warp : warps_) {
-    while (warp.at_site) {
-      const void* site = warp.waiting[__builtin_ctz(warp.at_site)]->site;
-      unsigned together = 0;
-      for (unsigned left = warp.at_site; left; left &= left - 1)
-        if (warp.waiting[__builtin_ctz(left)]->site == site) together |= left & -left;
-      for (unsigned left = together; left; left &= left - 1) {
-        Fibre* fibre = warp.waiting[__builtin_ctz(left)];
-        fibre->together = together;
-        make_ready(fibre);
-      }
-      warp.at_site &= ~together;
-      any = true;
-    }
-  }
-  return any;
-}
-
-// A mask may name lanes that went elsewhere, which a GPU does not wait for.
-bool Block::release_arrived() {
-  bool any = false;
-  for (Warp& warp : warps_) {
-    if (!warp.arrived) continue;
-    unsigned mask = warp.waiting[__builtin_ctz(warp.arrived)]->mask, lanes = 0;
-    for (unsigned left = warp.arrived; left; left &= left - 1)
-      if (warp.waiting[__builtin_ctz(left)]->mask == mask) lanes |= left & -left;
-    release_group(warp, lanes);
-    any = true;
-  }
-  return any;
-}
-
-void Block::fail_access(cudaError_t error, const std::string& what, const void* site, const char* check) {
-  std::string text = c10::str("CUDA error: ", cudaGetErrorString(error), ": ", access_text(what, site));
-  note_found(check, text);
-  fail(std::make_exception_ptr(c10::AcceleratorError({__func__, __FILE__, __LINE__}, error, text)));
-}
-
-void Block::fail_unwritten(const std::string& what, const void* site) {
-  std::string text = "CUDA error: memory is read that nothing was written to (found by MORPH_SANITIZE=init)\n  " +
-                     access_text(what, site);
-  note_found("init", text);
-  fail(std::make_exception_ptr(c10::Error({__func__, __FILE__, __LINE__}, text)));
 }
 
 void Block::fail(std::exception_ptr error) {

@@ -15,6 +15,8 @@
 
 namespace morph_cuda {
 
+extern __thread Place place;
+
 struct Copy {
   void* to;
   const void* from;
@@ -24,7 +26,7 @@ struct Copy {
 
 // A block's threads run one after the other on one stack, as a loop, until one waits; its stack is then kept, and the
 // loop goes on on another. A thread that is let on is run before one that has not begun.
-class Block {
+class Block : public Turns {
  public:
   Block();
   ~Block();
@@ -34,7 +36,7 @@ class Block {
   static Block& of_this_thread();
   static Block* running();  // null: no thread of a kernel runs on this thread of the host
 
-  void prepare(dim3 grid, dim3 block, size_t shared, void (*thread)(void*), void* closure, uint64_t shuffle,
+  void prepare(dim3 grid, dim3 block, size_t shared, void (*threads)(void*, Turns&), void* closure, uint64_t shuffle,
                sanitizer::Launch* checked);
   void run(int64_t number);  // of the block in its grid; throws what a thread threw
 
@@ -45,15 +47,14 @@ class Block {
   void wake(const void* place);
   Votes votes() const { return released_; }
   Deposits* exchange(unsigned mask, const void* mine, size_t bytes, const void* site);
-  void has_read(Deposits* deposits);
+  void take_back(Deposits* deposits) { free_deposits_.push_back(deposits); }
   bool is_deposit(uintptr_t address) const;
-  void copy_later(const Copy& copy) { current_->copies.push_back(copy); }
-  void end_group_of_copies() { current_->groups.push_back(current_->copies.size()); }
+  void copy_later(const Copy& copy);
+  void end_group_of_copies();
   void wait_for_copies(size_t groups_left);
   unsigned lanes_here(const void* site);
   void let_others_on();
   void go_on_later();  // when no other thread can run
-  int lane() const { return current_->thread & 31; }
   void* dynamic_shared() const { return dynamic_; }
   bool is_running() const { return current_; }
   int thread() const { return current_->thread; }
@@ -64,16 +65,15 @@ class Block {
   [[noreturn]] void fail_unwritten(const std::string& what, const void* site);  // memory is read that nothing wrote
 
  private:
-  enum class Waiting { kNothing, kBlock, kBarrier, kPlace, kWarp, kLanes };
   struct Fibre {
     Context* context;
     int thread = -1;
-    Waiting waiting = Waiting::kNothing;
-    unsigned mask = 0;              // kWarp: the lanes that it waits for
-    const void* site = nullptr;     // kBlock, kLanes; kPlace: the place
+    morph_index index;              // threadIdx
+    unsigned mask = 0;              // the lanes that it waits for
+    const void* site = nullptr;     // where it waits, or for whom: a place in memory
     alignas(16) unsigned char deposit[16];
     Deposits* deposits = nullptr;   // what it was given
-    unsigned together = 0;          // kLanes: the answer
+    unsigned together = 0;          // the lanes that came to its site
     std::vector<Copy> copies;       // asynchronous ones, not made yet
     std::vector<size_t> groups;     // where each group of them ends
   };
@@ -87,15 +87,20 @@ class Block {
   };
 
   static void enter();
-  void run_threads();
-  void place_thread(int thread);
+  friend Turns;
+  bool take_turn();
+  void note_turns();
+  void begin(int thread);
+  void place_thread(const Fibre& fibre);
   void leave(int thread);
+  static std::exception_ptr race_error(const std::string& text);
   std::vector<int> threads_of(const std::vector<Fibre*>& parked) const;
   static void make_copies(Fibre& fibre, size_t count);
-  void suspend(Waiting waiting);
+  void suspend();
   void resume(Fibre* fibre);
+  void go_to(Context* from, Fibre* fibre);
   Fibre* idle_fibre();
-  Fibre* next();
+  Fibre* next_fibre();
   void make_ready(Fibre* fibre);
   bool release_stuck();
   bool release_full_warps();
@@ -109,14 +114,15 @@ class Block {
   void abandon();
   Warp& warp_of(int thread) { return warps_[size_t(thread) >> 5]; }
 
-  void (*thread_)(void*) = nullptr;
+  void (*threads_)(void*, Turns&) = nullptr;
   void* closure_ = nullptr;
   dim3 grid_, block_;
-  int count_ = 0, begun_ = 0, done_ = 0, at_barrier_ = 0;
+  int done_ = 0, at_barrier_ = 0;
   std::vector<int> order_;            // in which threads begin; empty: by number
   uint64_t shuffle_ = 0;
   std::mt19937_64 random_;
   Context* own_;
+  Place* const place_;                // of this thread of the host
   Fibre* current_ = nullptr;
   std::vector<std::unique_ptr<Fibre>> fibres_;
   std::vector<Fibre*> idle_, parked_, at_places_;

@@ -3,7 +3,9 @@
 
 namespace morph_cuda {
 
-constexpr unsigned long kStack = 768 << 10;  // bytes, of which a kernel may have 512 KiB of its own
+// Bytes, of which a kernel may have 512 KiB of its own. An odd number of pages: the same place of many stacks would else
+// compete for few of the entries that a processor has for addresses.
+constexpr unsigned long kStack = 772 << 10;
 
 struct Context;  // where a stack's execution stands
 
@@ -15,5 +17,6 @@ const char* stack_of(const Context* context);  // its lowest address
 Context* own_context();  // of the calling thread's own stack
 void free_own_context(Context* context);
 void switch_to(Context* from, Context* to);
+void prefetch(const Context* context);  // which is switched to next but one
 
 }  // namespace morph_cuda

@@ -55,8 +55,8 @@ thread_local bool launching = false;
 
 Grid* Grid::of_this_thread() { return current; }
 
-Grid::Grid(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*thread)(void*), void* closure)
-    : grid_(grid), block_(block), shared_(shared), stream_(stream), thread_(thread), closure_(closure), cooperative_(cooperative),
+Grid::Grid(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*threads)(void*, Turns&), void* closure)
+    : grid_(grid), block_(block), shared_(shared), stream_(stream), threads_(threads), closure_(closure), cooperative_(cooperative),
       shuffle_(shuffle()), blocks_(int64_t(grid.x) * grid.y * grid.z),
       checked_(sanitizer::Launch::wanted(__builtin_frame_address(0))) {
   if (shuffle_) order_ = shuffled_blocks(blocks_, shuffle_);
@@ -87,7 +87,7 @@ void Grid::run_blocks(int64_t most) {
   Grid* before = std::exchange(current, this);
   Block& turns = Block::of_this_thread();
   try {
-    turns.prepare(grid_, block_, shared_, thread_, closure_, shuffle_, checked_.get());
+    turns.prepare(grid_, block_, shared_, threads_, closure_, shuffle_, checked_.get());
     for (int64_t i; most-- > 0 && !failed_ && (i = next_++) < blocks_; steps_++) {
       turns.run(order_.empty() ? i : order_[size_t(i)]);
       if (checked_ && checked_->has_found()) break;

@@ -17,7 +17,7 @@ namespace morph_cuda {
 // thread of the host begins it.
 class Grid {
  public:
-  Grid(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*thread)(void*), void* closure);
+  Grid(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*threads)(void*, Turns&), void* closure);
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
 
@@ -38,7 +38,7 @@ class Grid {
   dim3 grid_, block_;
   size_t shared_;
   cudaStream_t stream_;
-  void (*thread_)(void*);
+  void (*threads_)(void*, Turns&);
   void* closure_;
   const bool cooperative_;
   const uint64_t shuffle_;

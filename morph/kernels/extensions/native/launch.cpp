@@ -44,7 +44,7 @@ void run(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, const Launch
     if (graphs::keeps(stream)) return graphs::keep({grid, block, shared, &what, kernel}, stream, closure);
     if (cudaError_t error = graphs::implicit(stream)) return remembered(error);
     refuse_in_torchs_capture(stream);
-    Grid(grid, block, shared, stream, what.thread, closure).run();
+    Grid(grid, block, shared, stream, what.threads, closure).run();
     return cudaSuccess;
   });
 }
@@ -81,7 +81,7 @@ Votes vote(bool value) {
 }
 void wait_for_warp(unsigned mask) {
   Block& block = Block::of_this_thread();
-  block.has_read(block.exchange(mask, nullptr, 0, __builtin_return_address(0)));
+  has_read(block.exchange(mask, nullptr, 0, __builtin_return_address(0)));
 }
 Deposits* exchange(unsigned mask, const void* mine, size_t bytes) {
   return Block::of_this_thread().exchange(mask, mine, bytes, __builtin_return_address(0));
@@ -91,9 +91,8 @@ void copy_later(void* to, const void* from, size_t size, size_t zeros) {
 }
 void end_group_of_copies() { Block::of_this_thread().end_group_of_copies(); }
 void wait_for_copies(size_t groups_left) { Block::of_this_thread().wait_for_copies(groups_left); }
-void has_read(Deposits* deposits) { Block::of_this_thread().has_read(deposits); }
+void take_back(Deposits* deposits) { Block::of_this_thread().take_back(deposits); }
 unsigned lanes_here(const void* site) { return Block::of_this_thread().lanes_here(site); }
-int lane() { return Block::of_this_thread().lane(); }
 void let_others_on() { Block::of_this_thread().let_others_on(); }
 void* dynamic_shared() { return Block::of_this_thread().dynamic_shared(); }
 

@@ -37,6 +37,19 @@ def test_places_of_threads_in_three_dimensions():
     assert torch.equal(out.cpu(), (blocks * 1000 + threads).int())
 
 
+def test_each_thread_changes_parameters_of_its_own():
+    out = torch.empty(12, device="cuda", dtype=torch.int32)
+    call("blocks", "launch_changed", out)
+    assert out.view(3, 4).tolist() == [[10, 9, 8, 7], [20, 19, 18, 17], [20, 19, 18, 17]]
+
+
+def test_a_barrier_after_many_threads_have_ended():
+    out = torch.empty(5, 20, device="cuda", dtype=torch.int32)
+    call("blocks", "launch_late", out)
+    assert out[:3].tolist() == [[-thread for thread in range(20)]] * 3
+    assert set(out[3:].flatten().tolist()) == {40}
+
+
 def test_variables_with_names_of_built_in_ones():
     out = torch.zeros(12, device="cuda", dtype=torch.int32)
     call("blocks", "launch_named", out)

@@ -46,7 +46,7 @@ struct Uninitialized {
 };
 
 inline int RowMajorTid(int x, int y, int) {
-  const auto& t = morph_cuda::place.thread;
+  const auto& t = morph_cuda::here().thread;
   return int(t.x) + x * (int(t.y) + y * int(t.z));
 }
 inline unsigned LaneId() { return unsigned(morph_cuda::lane()); }

@@ -16,25 +16,25 @@ class thread_block {
  public:
   void sync() const { __syncthreads(); }
   static unsigned thread_rank() { return unsigned(morph_cuda::thread_rank()); }
-  static unsigned size() { return morph_cuda::place.block_size.x * morph_cuda::place.block_size.y * morph_cuda::place.block_size.z; }
+  static unsigned size() { return morph_cuda::here().block_size.x * morph_cuda::here().block_size.y * morph_cuda::here().block_size.z; }
   static unsigned num_threads() { return size(); }
-  static dim3 group_index() { return morph_cuda::place.block; }
-  static dim3 thread_index() { return morph_cuda::place.thread; }
-  static dim3 group_dim() { return morph_cuda::place.block_size; }
-  static dim3 dim_threads() { return morph_cuda::place.block_size; }
+  static dim3 group_index() { return morph_cuda::here().block; }
+  static dim3 thread_index() { return morph_cuda::here().thread; }
+  static dim3 group_dim() { return morph_cuda::here().block_size; }
+  static dim3 dim_threads() { return morph_cuda::here().block_size; }
 };
 inline thread_block this_thread_block() { return {}; }
 
 class grid_group {
  public:
   static unsigned long long block_rank() {
-    return morph_cuda::place.block.x + static_cast<unsigned long long>(morph_cuda::place.grid_size.x) * (morph_cuda::place.block.y + static_cast<unsigned long long>(morph_cuda::place.grid_size.y) * morph_cuda::place.block.z);
+    return morph_cuda::here().block.x + static_cast<unsigned long long>(morph_cuda::here().grid_size.x) * (morph_cuda::here().block.y + static_cast<unsigned long long>(morph_cuda::here().grid_size.y) * morph_cuda::here().block.z);
   }
-  static unsigned long long num_blocks() { return static_cast<unsigned long long>(morph_cuda::place.grid_size.x) * morph_cuda::place.grid_size.y * morph_cuda::place.grid_size.z; }
+  static unsigned long long num_blocks() { return static_cast<unsigned long long>(morph_cuda::here().grid_size.x) * morph_cuda::here().grid_size.y * morph_cuda::here().grid_size.z; }
   static unsigned long long thread_rank() { return block_rank() * thread_block::size() + thread_block::thread_rank(); }
   static unsigned long long size() { return num_blocks() * thread_block::size(); }
   static unsigned long long num_threads() { return size(); }
-  static dim3 group_dim() { return morph_cuda::place.grid_size; }
+  static dim3 group_dim() { return morph_cuda::here().grid_size; }
   static bool is_valid() { return morph_cuda::is_cooperative(); }
   void sync() const { morph_cuda::wait_for_grid(); }
 };

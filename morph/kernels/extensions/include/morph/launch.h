@@ -12,7 +12,7 @@ namespace morph_cuda {
 
 // What is done with a kernel and its arguments, a closure.
 struct Launched {
-  void (*thread)(void* closure);
+  void (*threads)(void* closure, Turns& turns);
   void* (*copy)(const void* closure);
   void (*destroy)(void* closure);
   void (*list)(void* closure, void** addresses);  // of the arguments
@@ -24,9 +24,9 @@ struct Call {
   std::tuple<A...> arguments;
 
   static constexpr Launched launched{
-      [](void* closure) {
-        auto& call = *static_cast<Call*>(closure);
-        std::apply([&](auto... each) { call.kernel(each...); }, call.arguments);
+      [](void* closure, Turns& turns) {
+        Call call = *static_cast<Call*>(closure);  // whose arguments no write of the kernel's changes
+        turns.run([&] { std::apply([&](auto... each) { call.kernel(each...); }, call.arguments); });
       },
       [](const void* closure) -> void* { return new Call(*static_cast<const Call*>(closure)); },
       [](void* closure) { delete static_cast<Call*>(closure); },

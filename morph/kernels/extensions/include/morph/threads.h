@@ -17,8 +17,43 @@ namespace morph_cuda {
 
 struct Place {
   morph_index thread, block, block_size, grid_size;
+  unsigned rank;  // of the thread in its block
 };
-extern __thread Place place;
+// Of the calling thread. What is constant is asked once for a whole loop over threads, where a variable of a thread is not.
+__attribute__((const)) Place& here() noexcept;
+
+// The loop over those of a block's threads that have not begun, on one stack; it goes on on another when one waits.
+class Turns {
+ public:
+  template <class Thread>
+  void run(Thread thread) {
+#ifdef MORPH_CUDA_CHECKED
+    while (next()) thread();  // which is not watched
+#else
+    Place& own = here();
+    const morph_index size = own.block_size;
+    const int count = none_waited_ ? count_ : 0;
+    morph_index at{0, 0, 0};
+    for (int i = 0;; thread()) {  // once in the code: lanes are told apart by where in it they wait
+      if (i < count && none_waited_) {
+        own.thread = at, own.rank = unsigned(i), begun_ = ++i;
+        if (++at.x == size.x) {
+          at.x = 0;
+          if (++at.y == size.y) at.y = 0, ++at.z;
+        }
+      } else if (!next()) {
+        return;
+      }
+    }
+#endif
+  }
+
+ protected:
+  bool next();  // places the next thread; false: none is left for this loop
+
+  int begun_ = 0, count_ = 0;
+  bool none_waited_ = false;  // then nothing is noted of the threads that have ended
+};
 
 // The values that the lanes of a warp deposited, as they were when the last of them arrived.
 struct Deposits {
@@ -42,12 +77,11 @@ struct Votes {
 Votes vote(bool value);                  // a barrier that counts
 void wait_for_warp(unsigned mask);
 Deposits* exchange(unsigned mask, const void* mine, size_t bytes);
-void has_read(Deposits* deposits);
+void take_back(Deposits* deposits);      // which all have read
 void copy_later(void* to, const void* from, size_t size, size_t zeros);  // bytes, of which the last are 0
 void end_group_of_copies();
 void wait_for_copies(size_t groups_left);
 unsigned lanes_here(const void* site);   // the lanes of the warp that have come to this place of the code
-int lane();
 void let_others_on();                    // at the end of a loop's body that has a barrier: no thread runs ahead
 void* dynamic_shared();
 [[noreturn]] void fail(const char* what, const char* file, unsigned line, const char* function);
@@ -55,13 +89,14 @@ void* dynamic_shared();
 
 // What a kernel with `__launch_bounds__` begins with.
 inline void bound_threads(long most, const char* kernel = __builtin_FUNCTION()) {
-  const morph_index& size = place.block_size;
+  const morph_index& size = here().block_size;
   if (long(size.x) * size.y * size.z > most) exceed_bounds(most, kernel);
 }
 
-inline int thread_rank() {
-  const Place& p = place;
-  return int(p.thread.x + p.block_size.x * (p.thread.y + p.block_size.y * p.thread.z));
+inline int thread_rank() { return int(here().rank); }
+inline int lane() { return int(here().rank & 31); }
+inline void has_read(Deposits* deposits) {
+  if (!--deposits->readers) take_back(deposits);
 }
 
 // Deposits a value; `read(lane)` is another lane's.

@@ -131,7 +131,24 @@ __global__ void returned(const int* in, int* out, int step) {
   for (int i = 0; i < 8; i++) out[16 + i] = view.start[i], out[24 + i] = other.start[i];
 }
 
+__global__ void changed(int n, int* out);
+void launch_first(int n, int* out) { changed<<<1, 4>>>(n, out); }
+__global__ void changed(int n, int* out) {  // its own parameters
+  out += blockIdx.x * blockDim.x + threadIdx.x;
+  n -= int(threadIdx.x);
+  *out = n;
+}
+__device__ int votes_of_those_left() { return __syncthreads_count(1); }
+__global__ void late(int* out) {
+  out[threadIdx.x + blockDim.x * threadIdx.y] = threadIdx.y < 3 ? -int(threadIdx.x) : votes_of_those_left();
+}
+
 extern "C" {
+void launch_changed(int* out) {
+  launch_first(10, out);
+  changed<<<2, 4>>>(20, out + 4);
+}
+void launch_late(int* out) { late<<<1, dim3(20, 5)>>>(out); }
 void launch_named(int* out) {
   Shape shape(dim3(3));
   dim3 gridDim(shape.gridDim), blockDim = shape.blockDim;
