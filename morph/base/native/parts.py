@@ -14,7 +14,7 @@ PACKAGE = pathlib.Path(__file__).parents[2]
 
 SOON = "-O1"
 # a fifth longer to compile, for steps of small operators that take one to three hundredths less
-FAST = "-O2 -fno-semantic-interposition"
+FAST = "-O3 -fno-semantic-interposition -fno-plt"
 
 
 class Part(NamedTuple):
