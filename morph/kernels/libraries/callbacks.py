@@ -7,14 +7,36 @@ import functools
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+T = TypeVar("T")
 Implementation = Callable[..., Any]
 _LEAVING = 0.05  # seconds after which a callback has returned
 
 
 class NullPointerError(ValueError):
     """An argument is a null pointer and may not be."""
+
+
+class PerThread(Generic[T]):
+    """What each thread has of its own.
+
+    Between two calls Python forgets a thread of C's, and with it what a ``threading.local`` has of it.
+
+    Args:
+        make: Returns it for a new thread.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._made: dict[int, T] = {}
+
+    def __call__(self) -> T:
+        """Return this thread's."""
+        thread = threading.get_ident()
+        if thread not in self._made:
+            self._made[thread] = self._make()
+        return self._made[thread]
 
 
 class Callbacks:

@@ -17,6 +17,7 @@ from morph.backends.tables.library import Library
 from morph.base import native
 from morph.base.native.library import Unit, together
 from morph.kernels.libraries import generation
+from morph.kernels.libraries.callbacks import PerThread
 
 if TYPE_CHECKING:
     from morph.backends import Backend
@@ -43,13 +44,6 @@ _state: list[int] = []  # the address of what libcudart and libcuda know togethe
 _kept: list[Loaded] = []  # a program may call what it has looked up, also after the activation
 
 
-class _Reasons(threading.local):
-    """The reasons for a thread's errors, by code."""
-
-    def __init__(self) -> None:
-        self.reasons: dict[int, str] = {}
-
-
 class Loaded:
     """One served library in this process.
 
@@ -67,7 +61,7 @@ class Loaded:
         self.handle: int = _ctypes.dlopen(self.path, os.RTLD_NOW)
         self._own = ctypes.CDLL(self.path, handle=self.handle)
         self._bound = False
-        self._reasons = _Reasons()
+        self._reasons: PerThread[dict[int, str]] = PerThread(dict)  # for errors, by code
         self._binding = threading.RLock()
         _kept.append(self)
 
@@ -82,11 +76,11 @@ class Loaded:
         """Return what is known of this thread's last call that gave an error code."""
         if code == self.table.refusal and (refused := self._function("morph_refused", ctypes.c_char_p)()):
             return str(refused.decode())
-        return self._reasons.reasons.get(code, "") if code else ""
+        return self._reasons().get(code, "") if code else ""
 
     def say(self, code: int, words: str) -> None:
         """Keep the reason for an error code of this thread."""
-        self._reasons.reasons[code] = words
+        self._reasons()[code] = words
         if code == self.table.refusal:
             self._function("morph_forget", None)()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from morph.kernels.libraries.callbacks import Callbacks, required
+from morph.kernels.libraries.callbacks import Callbacks, PerThread, required
 from morph.kernels.libraries.nccl.communicators import Communicator, new_address, store_at
 from morph.kernels.libraries.nccl.ranks import Calls, Handles, InvalidArgument
 
@@ -26,7 +26,7 @@ class UniqueId(ctypes.Structure):
     _fields_ = [("internal", ctypes.c_byte * IDENTITY)]
 
 
-def add_making(calls: Callbacks, thread: Calls, handles: Handles) -> None:
+def add_making(calls: Callbacks, thread: PerThread[Calls], handles: Handles) -> None:
     """Serve what makes communicators."""
 
     make = functools.partial(_make, thread, handles)
@@ -67,15 +67,15 @@ def add_making(calls: Callbacks, thread: Calls, handles: Handles) -> None:
             if not 0 <= device < there:
                 raise InvalidArgument(f"device {device} of {there}")
         address = new_address()
-        thread.depth += 1
+        thread().depth += 1
         for rank, device in enumerate(chosen):
             make(ctypes.cast(first + 8 * rank, POINTER(c_void_p)), size, address, rank, device)
-        thread.depth -= 1
-        if not thread.depth:
-            thread.flush()
+        thread().depth -= 1
+        if not thread().depth:
+            thread().flush()
 
 
-def add_splitting(calls: Callbacks, thread: Calls, handles: Handles) -> None:
+def add_splitting(calls: Callbacks, thread: PerThread[Calls], handles: Handles) -> None:
     """Serve what makes a communicator from a part of another one."""
 
     @calls.serve("ncclCommSplit", takes=(c_void_p, c_int, c_int, POINTER(c_void_p), c_void_p))
@@ -89,7 +89,7 @@ def add_splitting(calls: Callbacks, thread: Calls, handles: Handles) -> None:
                 made.join()
             c_void_p.from_address(place or 0).value = None if made is None else handles.add(made)
 
-        thread.join(join)
+        thread().join(join)
 
 
 def add_ending(calls: Callbacks, handles: Handles) -> None:
@@ -108,27 +108,27 @@ def add_ending(calls: Callbacks, handles: Handles) -> None:
         handles.drop(handle)
 
 
-def add_groups(calls: Callbacks, library: Loaded, thread: Calls) -> None:
+def add_groups(calls: Callbacks, library: Loaded, thread: PerThread[Calls]) -> None:
     """Serve what gathers calls."""
 
     @calls.serve("ncclGroupStart")
     def start() -> None:
-        thread.depth += 1
+        thread().depth += 1
 
     @calls.serve("ncclGroupEnd")
     def end() -> int:
-        if not thread.depth:
-            thread.error = "ncclGroupEnd: not in a group"
-            library.say(library.table.refusal, thread.error)
+        if not thread().depth:
+            thread().error = "ncclGroupEnd: not in a group"
+            library.say(library.table.refusal, thread().error)
             return library.table.refusal
-        thread.depth -= 1
-        if not thread.depth:
-            thread.flush()
+        thread().depth -= 1
+        if not thread().depth:
+            thread().flush()
         return 0
 
 
 def _make(
-    thread: Calls,
+    thread: PerThread[Calls],
     handles: Handles,
     answer: Any,
     size: int,
@@ -146,7 +146,7 @@ def _make(
         made.store = store_at(address)
         made.join()
 
-    thread.join(join)
+    thread().join(join)
 
 
 def _address(identity: UniqueId) -> str:

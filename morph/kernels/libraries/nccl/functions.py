@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from morph.kernels.libraries.callbacks import Callbacks, NullPointerError, text
+from morph.kernels.libraries.callbacks import Callbacks, NullPointerError, PerThread, text
 from morph.kernels.libraries.nccl.communicator_functions import (
     add_ending,
     add_groups,
@@ -44,13 +44,13 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
         library: libnccl.
         backend: The backend that it serves.
     """
-    thread, handles = Calls(), Handles()
+    thread, handles = PerThread(Calls), Handles()
 
     def failed(name: str, error: Exception) -> int:
-        thread.error = f"{name}: {error}"
+        thread().error = f"{name}: {error}"
         code = REMOTE if isinstance(error, RuntimeError) else INTERNAL
         code = INVALID_ARGUMENT if isinstance(error, (InvalidArgument, NullPointerError)) else code
-        library.say(code, thread.error)
+        library.say(code, thread().error)
         return code
 
     calls = Callbacks(failed)
@@ -66,7 +66,7 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
     return calls
 
 
-def _add_questions(calls: Callbacks, library: Loaded, thread: Calls, handles: Handles) -> None:
+def _add_questions(calls: Callbacks, library: Loaded, thread: PerThread[Calls], handles: Handles) -> None:
     @calls.serve("ncclGetVersion", takes=(POINTER(c_int),))
     def version(answer: Any) -> None:
         major, minor, patch = torch.cuda.nccl.version()[:3]  # type: ignore[no-untyped-call]
@@ -80,7 +80,7 @@ def _add_questions(calls: Callbacks, library: Loaded, thread: Calls, handles: Ha
 
     @calls.serve("ncclGetLastError", result=c_void_p, takes=(c_void_p,))
     def last(handle: int) -> int:
-        return text(thread.error)
+        return text(thread().error)
 
     @calls.serve("ncclCommCount", takes=(c_void_p, POINTER(c_int)))
     def count(handle: int, answer: Any) -> None:
@@ -100,13 +100,13 @@ def _add_questions(calls: Callbacks, library: Loaded, thread: Calls, handles: Ha
         answer[0] = 0
 
 
-def _add_reducing(calls: Callbacks, thread: Calls, handles: Handles) -> None:
+def _add_reducing(calls: Callbacks, thread: PerThread[Calls], handles: Handles) -> None:
     @calls.serve("ncclAllReduce", takes=(*BUFFERS, c_int, *TAIL))
     def all_reduce(source: int, to: int, count: int, kind: int, op: int, handle: int, stream: int) -> None:
         one, dtype = handles.typed(handle, kind)
         reduction = handles.reduction(op, dtype)
         target = view(to, count, dtype)
-        thread.begin(lambda: one.all_reduce(target, view(source, count, dtype), reduction))
+        thread().begin(lambda: one.all_reduce(target, view(source, count, dtype), reduction))
 
     @calls.serve("ncclReduce", takes=(*BUFFERS, c_int, c_int, *TAIL))
     def reduce(
@@ -115,7 +115,7 @@ def _add_reducing(calls: Callbacks, thread: Calls, handles: Handles) -> None:
         one, dtype = handles.typed(handle, kind)
         reduction, root = handles.reduction(op, dtype), peer_of(one, root)
         target = view(to, count, dtype) if one.rank == root else None
-        thread.begin(lambda: one.reduce(target, view(source, count, dtype), reduction, root))
+        thread().begin(lambda: one.reduce(target, view(source, count, dtype), reduction, root))
 
     @calls.serve("ncclReduceScatter", takes=(*BUFFERS, c_int, *TAIL))
     def reduce_scatter(
@@ -124,16 +124,16 @@ def _add_reducing(calls: Callbacks, thread: Calls, handles: Handles) -> None:
         one, dtype = handles.typed(handle, kind)
         reduction, target = handles.reduction(op, dtype), view(to, count, dtype)
         whole = view(source, count * one.size, dtype)
-        thread.begin(lambda: one.reduce_scatter(target, whole, reduction))
+        thread().begin(lambda: one.reduce_scatter(target, whole, reduction))
 
 
-def _add_spreading(calls: Callbacks, thread: Calls, handles: Handles) -> None:
+def _add_spreading(calls: Callbacks, thread: PerThread[Calls], handles: Handles) -> None:
     @calls.serve("ncclBroadcast", takes=(*BUFFERS, c_int, *TAIL))
     def broadcast(source: int, to: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
         one, dtype = handles.typed(handle, kind)
         own = view(source, count, dtype) if one.rank == peer_of(one, root) else None
         target = view(to, count, dtype)
-        thread.begin(lambda: one.broadcast(target, own, root))
+        thread().begin(lambda: one.broadcast(target, own, root))
 
     @calls.serve("ncclBcast", takes=(c_void_p, c_size_t, c_int, c_int, *TAIL))
     def bcast(buffer: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
@@ -143,49 +143,49 @@ def _add_spreading(calls: Callbacks, thread: Calls, handles: Handles) -> None:
     def all_gather(source: int, to: int, count: int, kind: int, handle: int, stream: int) -> None:
         one, dtype = handles.typed(handle, kind)
         target = view(to, count * one.size, dtype)
-        thread.begin(lambda: one.all_gather(target, view(source, count, dtype)))
+        thread().begin(lambda: one.all_gather(target, view(source, count, dtype)))
 
     @calls.serve("ncclAlltoAll", takes=(*BUFFERS, *TAIL))
     def exchange(source: int, to: int, count: int, kind: int, handle: int, stream: int) -> None:
         one, dtype = handles.typed(handle, kind)
         whole = count * one.size
         target = view(to, whole, dtype)
-        thread.begin(lambda: one.exchange(target, view(source, whole, dtype)))
+        thread().begin(lambda: one.exchange(target, view(source, whole, dtype)))
 
     @calls.serve("ncclGather", takes=(*BUFFERS, c_int, *TAIL))
     def gather(source: int, to: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
         one, dtype = handles.typed(handle, kind)
         target = view(to, count * one.size, dtype) if one.rank == peer_of(one, root) else None
-        thread.begin(lambda: one.gather(target, view(source, count, dtype), root))
+        thread().begin(lambda: one.gather(target, view(source, count, dtype), root))
 
     @calls.serve("ncclScatter", takes=(*BUFFERS, c_int, *TAIL))
     def scatter(source: int, to: int, count: int, kind: int, root: int, handle: int, stream: int) -> None:
         one, dtype = handles.typed(handle, kind)
         own = view(source, count * one.size, dtype) if one.rank == peer_of(one, root) else None
         target = view(to, count, dtype)
-        thread.begin(lambda: one.scatter(target, own, root))
+        thread().begin(lambda: one.scatter(target, own, root))
 
 
-def _add_messages(calls: Callbacks, thread: Calls, handles: Handles) -> None:
+def _add_messages(calls: Callbacks, thread: PerThread[Calls], handles: Handles) -> None:
     @calls.serve("ncclSend", takes=(c_void_p, c_size_t, c_int, c_int, *TAIL))
     def send(source: int, count: int, kind: int, peer: int, handle: int, stream: int) -> None:
         one, dtype = handles.typed(handle, kind)
         peer = peer_of(one, peer)
-        thread.begin(lambda: one.send(view(source, count, dtype), peer))
+        thread().begin(lambda: one.send(view(source, count, dtype), peer))
 
     @calls.serve("ncclRecv", takes=(c_void_p, c_size_t, c_int, c_int, *TAIL))
     def receive(to: int, count: int, kind: int, peer: int, handle: int, stream: int) -> None:
         one, dtype = handles.typed(handle, kind)
         peer = peer_of(one, peer)
         target = view(to, count, dtype)
-        thread.begin(lambda: one.receive(target, peer))
+        thread().begin(lambda: one.receive(target, peer))
 
 
 def _add_reductions(calls: Callbacks, handles: Handles) -> None:
     @calls.serve("ncclRedOpCreatePreMulSum", takes=(POINTER(c_int), c_void_p, c_int, c_int, c_void_p))
     def create(answer: Any, scalar: int, kind: int, place: int, handle: int) -> None:
         _, dtype = handles.typed(handle, kind)
-        answer[0] = handles.add_factor(float(view(scalar, 1, dtype).to(torch.float64).item()))
+        answer[0] = handles.add_factor(view(scalar, 1, dtype).item())
 
     @calls.serve("ncclRedOpDestroy", takes=(c_int, c_void_p))
     def destroy(op: int, handle: int) -> None:

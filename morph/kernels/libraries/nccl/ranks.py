@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import torch
@@ -19,13 +18,11 @@ class InvalidArgument(ValueError):
     """What NCCL answers with ncclInvalidArgument."""
 
 
-class Calls(threading.local):
+class Calls:
     """The calls of a thread that its group has gathered, and its last error."""
 
-    depth = 0
-    error = ""
-
     def __init__(self) -> None:
+        self.depth, self.error = 0, ""
         self.joins: list[Callable[[], None]] = []
         self.begins: list[Callable[[], Begun]] = []
 

@@ -41,7 +41,7 @@ class Reduction:
 
     kind: int
     dtype: torch.dtype
-    factor: float | None = None
+    factor: float | None = None  # of an integer type a whole number
 
     @property
     def operation(self) -> Any:
@@ -54,8 +54,7 @@ class Reduction:
         is_mean = self.kind == AVERAGE and self.dtype.is_floating_point
         factor = 1 / size if is_mean else self.factor
         if factor is not None:
-            own = torch.tensor(factor, dtype=torch.float64).to(self.dtype).to(torch.float64)
-            source = self._rounded(source.to(torch.float64).mul(own))
+            source = self._multiplied(source, factor)
         if self.dtype is torch.uint64:
             carried = source.view(torch.int64).clone()
             return carried ^ _SIGN if self.kind in (MAX, MIN) else carried
@@ -66,10 +65,18 @@ class Reduction:
         if self.kind == AVERAGE and self.dtype is torch.uint64:
             carried = _unsigned_quotient(carried, size)
         elif self.kind == AVERAGE and not self.dtype.is_floating_point:
-            carried = carried.div(size, rounding_mode="trunc")
+            carried = self._rounded(carried).to(carried.dtype).div(size, rounding_mode="trunc")
         if self.dtype is torch.uint64:
             return (carried ^ _SIGN if self.kind in (MAX, MIN) else carried).view(torch.uint64)
         return self._rounded(carried)
+
+    def _multiplied(self, source: torch.Tensor, factor: float) -> torch.Tensor:
+        if not self.dtype.is_floating_point:  # what is over wraps around
+            bits = source.view(torch.int64) if self.dtype is torch.uint64 else source.to(torch.int64)
+            product = bits * torch.tensor(int(factor) % 2**64, dtype=torch.uint64).view(torch.int64)
+            return product.view(torch.uint64) if self.dtype is torch.uint64 else product.to(self.dtype)
+        own = torch.tensor(factor, dtype=torch.float64).to(self.dtype).to(torch.float64)
+        return self._rounded(source.to(torch.float64).mul(own))
 
     def _rounded(self, values: torch.Tensor) -> torch.Tensor:
         if self.dtype in FLOAT8:  # to finite numbers, as by NCCL

@@ -93,6 +93,43 @@ def test_large_values(dtype, operation, value, expected):
     assert [each.float().tolist() for each in own] == [[expected] * 2] * RANKS
 
 
+@pytest.mark.parametrize(
+    ("dtype", "factor", "values"),
+    [
+        (torch.int32, -3, (2**30, 7)),
+        (torch.uint32, 2**31 + 5, (2**31, 9)),
+        (torch.uint64, 2**63 + 2**54 + 1, (3, 2**40 + 1)),
+    ],
+)
+def test_factors_of_integers_wrap_around(dtype, factor, values):
+    library = nccl()
+    handles = communicators(library)
+    kind, operations = NUMBERS[dtype], [c_int(), c_int()]
+    scalar = ctypes.c_uint64(factor & (2**64 - 1))
+    for handle, operation in zip(handles, operations, strict=True):
+        assert library.ncclRedOpCreatePreMulSum(byref(operation), byref(scalar), kind, 1, handle) == 0
+    own = [torch.tensor([value], dtype=dtype).to(f"cuda:{rank}") for rank, value in enumerate(values)]
+    size = c_size_t(1)
+    grouped(
+        library,
+        lambda r: library.ncclAllReduce(at(own[r]), at(own[r]), size, kind, operations[r], handles[r], None),
+    )
+    exact = torch.tensor(factor * sum(values) % 2 ** (8 * dtype.itemsize), dtype=torch.uint64)
+    assert [each.cpu().item() for each in own] == [exact.to(dtype).item()] * RANKS
+
+
+def test_an_average_of_which_the_sum_wraps_around():
+    library = nccl()
+    handles = communicators(library)
+    own = [torch.tensor([3 << 30], dtype=torch.uint32).to(f"cuda:{rank}") for rank in range(RANKS)]
+    size = c_size_t(1)
+    grouped(
+        library,
+        lambda r: library.ncclAllReduce(at(own[r]), at(own[r]), size, 3, AVERAGE, handles[r], None),
+    )
+    assert [each.cpu().item() for each in own] == [1 << 30] * RANKS
+
+
 def test_what_each_collective_moves():
     library = nccl()
     handles = communicators(library)

@@ -208,12 +208,23 @@ def test_priorities_of_streams():
         assert torch.cuda.ExternalStream(stream.value).priority == expected
 
 
+def threads(folder):
+    source, built = pathlib.Path(__file__).with_name("threads.cpp"), folder / "threads.so"
+    subprocess.run(["c++", "-shared", "-fPIC", "-pthread", source, "-o", built], check=True)
+    return ctypes.CDLL(str(built))
+
+
 def test_memory_that_threads_free_and_take_at_once(tmp_path):
-    library, source = runtime(), pathlib.Path(__file__).with_name("threads.cpp")
-    subprocess.run(["c++", "-shared", "-fPIC", "-pthread", source, "-o", tmp_path / "threads.so"], check=True)
+    library = runtime()
     names = ("cudaMallocManaged", "cudaPointerGetAttributes", "cudaFree")
     functions = [ctypes.cast(getattr(library, name), c_void_p) for name in names]
-    assert ctypes.CDLL(str(tmp_path / "threads.so")).count_wrong_kinds(*functions, 5000, MANAGED) == 0
+    assert threads(tmp_path).count_wrong_kinds(*functions, 5000, MANAGED) == 0
+
+
+def test_a_group_of_a_thread_that_python_has_not_made(tmp_path):
+    library = ctypes.CDLL("libnccl.so.2")
+    functions = [ctypes.cast(each, c_void_p) for each in (library.ncclGroupStart, library.ncclGroupEnd)]
+    assert threads(tmp_path).greatest_code_of_a_group(*functions) == 0
 
 
 def test_a_copy_cannot_be_captured():

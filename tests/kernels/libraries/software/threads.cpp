@@ -1,4 +1,5 @@
-// Threads that take and free memory at once, without Python's lock.
+// Threads that Python has not made: they take and free memory at once, and gather calls.
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <thread>
@@ -28,4 +29,13 @@ extern "C" int count_wrong_kinds(int (*take)(void**, size_t, unsigned), int (*as
     });
   for (auto& each : threads) each.join();
   return wrong;
+}
+
+// Returns the greatest code of the calls of a thread of its own, which begins a group twice and ends it.
+extern "C" int greatest_code_of_a_group(int (*start)(), int (*end)()) {
+  int greatest = 0;
+  std::thread([&] {
+    for (auto call : {start, start, end, end}) greatest = std::max(greatest, call());
+  }).join();
+  return greatest;
 }
