@@ -85,10 +85,12 @@ def test_barriers_of_some_threads():
 def test_atomic_operations():
     counts, sums = integers(3), torch.zeros(1, device="cuda")
     halves = torch.zeros(2, device="cuda", dtype=torch.float16)
-    call("assembly", "launch_atomics", counts, sums, halves)
+    wide, exact = (torch.zeros(1, device="cuda", dtype=each) for each in (torch.int64, torch.float64))
+    call("assembly", "launch_atomics", counts, sums, halves, wide, exact)
     assert counts.tolist() == [512, 63, -1]
     assert sums.item() == 128
     assert halves.tolist() == [256, 512]
+    assert (wide.item(), exact.item()) == (256 << 40, 64)
 
 
 def test_what_is_negative_becomes_zero():

@@ -47,7 +47,7 @@ Vector<T, count> watch(const unsigned char* from) {
 // A function of the number in memory, or of both in a word.
 template <class T, bool pair>
 struct Atomic {
-  using R = std::conditional_t<pair, Unsigned<2 * sizeof(T)>, Bits<T>>;
+  using R = Unsigned<sizeof(T) * (pair ? 2 : 1)>;
 
   template <class F>
   static R replaced(unsigned char* place, F f) {

@@ -129,12 +129,14 @@ __global__ void halves(const int* in, int* out) {
   out[thread] = reversed;
 }
 
-__global__ void atomics(int* counts, float* sums, __half2* halves) {
+__global__ void atomics(int* counts, float* sums, __half2* halves, unsigned long long* wide, double* exact) {
   asm volatile("red.global.add.s32 [%0], %1;" ::"l"(counts), "r"(2) : "memory");
   asm volatile("red.relaxed.gpu.global.max.s32 [%0+4], %1;" ::"l"(counts), "r"((int)threadIdx.x) : "memory");
   asm volatile("red.global.or.b32 [%0+8], %1;" ::"l"(counts), "r"(1 << threadIdx.x % 32) : "memory");
   float before;
   asm volatile("atom.global.add.f32 %0, [%1], %2;" : "=f"(before) : "l"(sums), "f"(0.5f) : "memory");
+  asm volatile("red.global.add.u64 [%0], %1;" ::"l"(wide), "l"(1ull << 40) : "memory");
+  asm volatile("red.global.add.f64 [%0], %1;" ::"l"(exact), "d"(0.25) : "memory");
   __half2 one = __floats2half2_rn(1.f, 2.f);
   asm volatile("red.global.add.noftz.f16x2 [%0], %1;" ::"l"(halves), "r"(*reinterpret_cast<unsigned*>(&one)) : "memory");
 }
@@ -165,8 +167,8 @@ void launch_late(const float4* in, float4* out) { kernels::late<<<2, 64>>>(in, o
 void launch_shifted(const unsigned* in, int* same) { kernels::shifted<<<1, 40>>>(in, same); }
 void launch_warps(const int* in, int* out) { kernels::warps<<<1, 32>>>(in, out); }
 void launch_halves(const int* in, int* out) { kernels::halves<<<2, 128>>>(in, out); }
-void launch_atomics(int* counts, float* sums, void* halves) {
-  kernels::atomics<<<4, 64>>>(counts, sums, static_cast<__half2*>(halves));
+void launch_atomics(int* counts, float* sums, void* halves, unsigned long long* wide, double* exact) {
+  kernels::atomics<<<4, 64>>>(counts, sums, static_cast<__half2*>(halves), wide, exact);
 }
 void launch_rectified(const float2* in, const unsigned* halves, unsigned* out, uint64_t* sums, int* count) {
   kernels::rectified<<<1, 32>>>(in, halves, out, sums, count);
