@@ -45,8 +45,9 @@ _WORDS = {
     r"(?<!\w)__assert_fail(?!\w)": _FAILURE,
     r"__(?:device|host|managed|grid_constant|nv_pure)__(?!\w)": "",
 }
-# a module's variables are found by their names
-_MODULES = {**_WORDS, r"__constant__\b": ""}
+# a module's variables are found by their names, also those that are static
+_VARIABLE = r"(?:__device__\s+)?__constant__\b|__device__\s+[\w:<>*\s]*\w\s*(?:\[[^\]]*\]\s*)*[;={]"
+_MODULES = {rf"\bstatic\s+(?={_VARIABLE})": "", **_WORDS, r"__constant__\b": ""}
 
 
 def translate(text: str, *, is_checked: bool = False, is_module: bool = False) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import itertools
+import os
 import re
 from collections.abc import Iterator, Sequence
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_void_p
@@ -35,6 +36,8 @@ _IGNORED = re.compile(
     r"|time|time-trace|fdevice-\S+|frandom-seed|jump-table-density|device-stack-protector|version-ident|device-w|dw"
     r"|enable-extended-lambda|default-stream|restrict|disable-warnings|maxrregcount|fmad|ftz|prec-div|prec-sqrt)(?:=\S*)?"
 )
+_QUOTED = re.compile(r'^\s*#\s*include\s*"', re.MULTILINE)
+_NOT_BESIDE = re.compile("--?no-source-include")
 _MISSING_HEADER = re.compile(r"fatal error: (\S+): No such file or directory$", re.MULTILINE)
 _REFUSED = re.compile(r"--?(?:dlto|dlink-time-opt|gen-opt-lto|optix-ir|tile\S*)(?:=.*)?")
 
@@ -73,7 +76,7 @@ class Program:
         self.image, self.log = None, ""
         try:
             self.is_virtual = _is_virtual(options, architectures)
-            given = list(translated(options))
+            given = [*translated(options), *self._beside(options)]
             wanted = Wanted(self.source, self.name, self.headers, tuple(self.expressions))
             self.image = build(wanted, given)
         except OptionError as error:
@@ -83,6 +86,11 @@ class Program:
             self.log = _as_nvrtcs(str(error))
             return INVALID_OPTION if error.is_of_options else COMPILATION
         return 0
+
+    def _beside(self, options: Sequence[str]) -> Iterator[str]:
+        """Yield the option by which headers beside the program are found, as by NVIDIA's nvrtc."""
+        if _QUOTED.search(self.source) and not any(map(_NOT_BESIDE.fullmatch, options)):
+            yield f"-I{os.path.abspath(os.path.dirname(self.name))}"
 
     def code(self) -> bytes:
         """Return the image as programs get it, with the zero at its end."""

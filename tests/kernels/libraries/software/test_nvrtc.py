@@ -145,6 +145,24 @@ def test_each_module_has_its_own_variables():
     assert driver().cuModuleGetFunction(byref(place), first, b"add") == 400
 
 
+def test_static_variables_are_found_too():
+    program = Program(
+        """static __constant__ int table[2];
+        static __device__ int count = 3;
+        static __device__ int added(int x) { return x + count; }
+        extern "C" __global__ void add(int* x) { *x = added(table[1]); }"""
+    )
+    assert program.compile() == 0
+    module, x = load(program.get("PTX")), torch.zeros(1, dtype=torch.int32, device="cuda")
+    place, size = c_void_p(), c_size_t()
+    for name, bytes_of_it in ((b"count", 4), (b"table", 8)):
+        assert driver().cuModuleGetGlobal_v2(byref(place), byref(size), module, name) == 0
+        assert size.value == bytes_of_it
+    assert driver().cuMemcpyHtoD_v2(place, (c_int * 2)(4, 5), size) == 0
+    assert launch(function(module, b"add"), 1, 1, c_void_p(x.data_ptr())) == 0
+    assert x.item() == 8
+
+
 def test_arguments_in_one_block():
     x = torch.zeros(4, device="cuda")
     kernel, offset, size = function(load(compiled().get("PTX")), b"_ZN3own4fillEPfcd"), c_size_t(), c_size_t()
@@ -254,6 +272,14 @@ def test_what_is_compiled_is_kept_until_a_header_changes(tmp_path):
         assert program.compile(f"-I{tmp_path}") == 0
         assert launch(function(load(program.get("PTX")), b"one"), 1, 1, c_void_p(x.data_ptr())) == 0
         assert x.item() == value
+
+
+def test_headers_beside_a_program(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "beside.h").write_text("#define BESIDE 3")
+    program = Program('#include "beside.h"\nextern "C" __global__ void one(int* x) { *x = BESIDE; }')
+    assert program.compile("--no-source-include") == 6
+    assert program.compile() == 0
 
 
 def test_versions_and_architectures():
