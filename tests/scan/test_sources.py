@@ -16,7 +16,7 @@ from tests.scan.test_scanning import scanned
 
 KERNEL = """
     #include <cuda_runtime.h>
-    #include <nvrtc.h>
+    #include <cudnn.h>
     #include <texture_types.h>
     // asm("in a comment"); #include <mma.h>
     #define LANE(x) asm volatile("mov.u32 %0, %%laneid;" : "=r"(x))
@@ -33,7 +33,7 @@ KERNEL = """
 """
 FOUND = [
     (1, "kernel.cu", "cuda-source"),
-    (3, "nvrtc.h", "cuda-library"),
+    (3, "cudnn.h", "cuda-library"),
     (4, "texture_types.h", "cuda-feature"),
     (6, "inline PTX", "cuda-assembly"),
     (14, "dynamic parallelism", "cuda-feature"),
@@ -81,7 +81,7 @@ def test_a_library_has_amds_in_its_place_and_a_feature_has_nothing(findings: lis
 def test_what_is_served_of_a_refused_folder_is_not_refused() -> None:
     assert headers.refused("cub/cub.cuh") is None
     assert headers.refused("thrust/partition_copy.h") == "thrust/"
-    assert headers.refused("nccl.h") == "nccl.h"
+    assert headers.refused("cudnn.h") == "cudnn.h"
 
 
 CELLS = [

@@ -7,9 +7,13 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
+from morph.backends.tables.library import LIBRARIES
 from morph.base import toml
 
 _TABLE = pathlib.Path(__file__).parent / "headers.toml"
+NUMBERS = LIBRARIES / "numbers" / "cuda.toml"
+_TAGS = {"cudaError_t": "cudaError", "CUresult": "cudaError_enum"}  # programs write `enum cudaError`, too
+_NO_TYPES = ("cuda_h", "cuda_runtime_h", "words")
 
 
 def served() -> Mapping[str, list[str]]:
@@ -37,6 +41,24 @@ def refused(name: str) -> str | None:
         if name == each or (each.endswith("/") and name.startswith(each) and not _is_served(name)):
             return each
     return None
+
+
+def enumerators() -> str:
+    """Return a header with CUDA's enumerations, which the served libraries answer by too."""
+    kinds = toml.loads(NUMBERS.read_text(encoding="utf-8"))
+    return "#pragma once\n" + "".join(
+        f"typedef enum {_TAGS.get(kind) or _tag(kind)} {{\n{_listed(numbers)}}} {kind};\n"
+        for kind, numbers in kinds.items()
+        if kind not in _NO_TYPES
+    )
+
+
+def _tag(kind: str) -> str:
+    return f"{kind}_enum" if kind.startswith("CU") else kind
+
+
+def _listed(numbers: Mapping[str, int]) -> str:
+    return "".join(f"  {name} = {number},\n" for name, number in numbers.items())
 
 
 def _is_served(name: str) -> bool:

@@ -25,7 +25,8 @@ _ALIASES = (  # which programs link: all is in one library
     *("libc10_cuda.so", "libtorch_cuda.so", "libcuda.so", "libcublas.so", "libcurand.so", "libcufft.so"),
     *("libnvToolsExt.so", "libcublasLt.so", "libcudart_static.so", "libcudadevrt.so", "libculibos.so"),
     *("libcublas_static.so", "libcublasLt_static.so", "libcurand_static.so", "libcufft_static.so"),
-    "libnvidia-ml.so",
+    *("libnvidia-ml.so", "libnccl.so", "libnccl_static.so", "libnvrtc.so", "libnvrtc_static.so"),
+    *("libnvrtc-builtins_static.so", "libnvptxcompiler_static.so"),
 )
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fno-semantic-interposition", "-fopenmp", "-w", f"-I{INCLUDE}")
 
@@ -101,7 +102,8 @@ def _tables() -> list[Unit]:
     kinds = (".py", ".toml", ".cuh", ".hpp", "")
     found = (path for folder in (HERE, ptx.HEADERS.parent) for path in folder.rglob("*"))
     files = sorted(path for path in found if path.is_file() and path.suffix in kinds)
-    return [Unit(str(path.relative_to(HERE.parent)), path.read_text()) for path in files]
+    own = [Unit(str(path.relative_to(HERE.parent)), path.read_text()) for path in files]
+    return [*own, Unit(headers.NUMBERS.name, headers.NUMBERS.read_text(encoding="utf-8"))]
 
 
 def _write(toolkit: Toolkit, refusal: str) -> None:
@@ -135,6 +137,7 @@ def _write_headers(folder: pathlib.Path) -> None:
                 target = folder / path.relative_to(own_headers)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 _link(target, path)
+    _put(folder / "morph" / "enumerators.h", headers.enumerators())
     for own, names in headers.served().items():
         for name in names:
             _put(folder / name, f'#pragma once\n#include "{own}"\n')

@@ -28,6 +28,13 @@ def test_without_its_python_a_program_says_what_is_missing(run):
     assert said == "./outside: morph's Python does not start: /nowhere/python; MORPH_PYTHON names another\n"
 
 
+def test_a_program_that_uses_the_driver_nvrtc_and_nccl(run):
+    run("nvcc", SOURCES / "served.cu", "-o", "served", "-lcuda", "-lnvrtc", "-lnccl")
+    done = run("./served", MORPH_DEVICES="2")
+    assert done.stdout == "8 unsigned int const* 0 3 6 9\nCUDA_ERROR_ASSERT\n"
+    assert "assert triggered: x == nullptr at own.cu:3" in done.stderr
+
+
 @pytest.mark.long
 def test_other_ends_of_a_program(run):
     run("nvcc", SOURCES / "process.cu", "-o", "folder")

@@ -11,6 +11,7 @@
 #include <c10/util/Exception.h>
 
 #include <Python.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <cstring>
@@ -144,6 +145,16 @@ void* address_of(const char* function) {
   Object address(native.value ? PyObject_CallMethod(native.value, function, nullptr) : nullptr);
   TORCH_CHECK(address.value, "the software device is not there");
   return PyLong_AsVoidPtr(address.value);
+}
+
+void* served_function(const char* library, const char* name) {
+  Gil gil;
+  Object module(PyImport_ImportModule("ctypes"));
+  Object loaded(module.value ? PyObject_CallMethod(module.value, "CDLL", "s", library) : nullptr);
+  Object handle(loaded.value ? PyObject_GetAttrString(loaded.value, "_handle") : nullptr);
+  void* found = handle.value ? dlsym(PyLong_AsVoidPtr(handle.value), name) : nullptr;
+  TORCH_CHECK(found, library, ", which morph serves, has no ", name, " here");
+  return found;
 }
 
 const DeviceFunctions& device_functions() {

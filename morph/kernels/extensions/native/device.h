@@ -40,6 +40,7 @@ void refuse_in_capture(cudaStream_t stream);         // and what a program's own
 cudaDeviceProp properties_of(int device);
 std::pair<size_t, size_t> memory_of(int device);  // free and total bytes
 bool reaches(int device, int peer);               // whether it can access the other's memory
+void* served_function(const char* library, const char* name);  // of a library that morph serves to programs
 void* address_of(const char* function);  // what such a function of the device's module returns: "locator"
 // The software device's own (morph/software/native/memory/hidden.h).
 struct DeviceFunctions {
