@@ -91,7 +91,9 @@ void copy_later(void* to, const void* from, size_t size, size_t zeros) {
 }
 void end_group_of_copies() { Block::of_this_thread().end_group_of_copies(); }
 void wait_for_copies(size_t groups_left) { Block::of_this_thread().wait_for_copies(groups_left); }
-void take_back(Deposits* deposits) { Block::of_this_thread().take_back(deposits); }
+void has_read(Deposits* deposits) {
+  if (!--deposits->readers) Block::of_this_thread().take_back(deposits);
+}
 unsigned lanes_here(const void* site) { return Block::of_this_thread().lanes_here(site); }
 void let_others_on() { Block::of_this_thread().let_others_on(); }
 void* dynamic_shared() { return Block::of_this_thread().dynamic_shared(); }

@@ -77,7 +77,7 @@ struct Votes {
 Votes vote(bool value);                  // a barrier that counts
 void wait_for_warp(unsigned mask);
 Deposits* exchange(unsigned mask, const void* mine, size_t bytes);
-void take_back(Deposits* deposits);      // which all have read
+void has_read(Deposits* deposits);
 void copy_later(void* to, const void* from, size_t size, size_t zeros);  // bytes, of which the last are 0
 void end_group_of_copies();
 void wait_for_copies(size_t groups_left);
@@ -95,9 +95,6 @@ inline void bound_threads(long most, const char* kernel = __builtin_FUNCTION()) 
 
 inline int thread_rank() { return int(here().rank); }
 inline int lane() { return int(here().rank & 31); }
-inline void has_read(Deposits* deposits) {
-  if (!--deposits->readers) take_back(deposits);
-}
 
 // Deposits a value; `read(lane)` is another lane's.
 template <class T>
