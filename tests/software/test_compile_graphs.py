@@ -98,7 +98,9 @@ def test_what_is_computed(way):
     assert len(graphs()) == 1
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: str(*way.values()))
+@pytest.mark.parametrize(
+    "way", [pytest.param(WAYS[0], marks=pytest.mark.long), *WAYS[1:]], ids=lambda way: str(*way.values())
+)
 def test_training(way):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.GELU(), nn.Linear(8, 2)).cuda()
