@@ -47,14 +47,14 @@ def enumerators() -> str:
     """Return a header with CUDA's enumerations, which the served libraries answer by too."""
     kinds = toml.loads(NUMBERS.read_text(encoding="utf-8"))
     return "#pragma once\n" + "".join(
-        f"typedef enum {_TAGS.get(kind) or _tag(kind)} {{\n{_listed(numbers)}}} {kind};\n"
+        f"typedef enum {_tag(kind)} {{\n{_listed(numbers)}}} {kind};\n"
         for kind, numbers in kinds.items()
         if kind not in _NO_TYPES
     )
 
 
 def _tag(kind: str) -> str:
-    return f"{kind}_enum" if kind.startswith("CU") else kind
+    return _TAGS.get(kind, f"{kind}_enum" if kind.startswith("CU") else kind)
 
 
 def _listed(numbers: Mapping[str, int]) -> str:

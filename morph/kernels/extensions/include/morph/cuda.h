@@ -5,7 +5,6 @@
 
 #ifdef __cplusplus
 #include "morph/driver.h"
-#include "morph/driver_functions.h"
 #include "morph/graphs.h"
 #include "morph/math.h"
 #include "morph/pools.h"

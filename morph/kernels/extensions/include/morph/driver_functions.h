@@ -3,7 +3,7 @@
 
 #define __cuda_cuda_h__  // by which headers see that the driver's is there
 
-#include "morph/types.h"
+#include "morph/cuda.h"
 
 #define cuDeviceTotalMem cuDeviceTotalMem_v2
 #define cuDeviceGetUuid cuDeviceGetUuid_v2
