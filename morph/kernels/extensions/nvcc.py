@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from morph.base import private, variables
 from morph.base.errors import MorphError
-from morph.kernels.extensions import assembly, linking, zones
+from morph.kernels.extensions import assembly, c_sources, linking, zones
 from morph.kernels.extensions import options as nvcc_options
 from morph.kernels.extensions.image import Image
 from morph.kernels.extensions.options import Options
@@ -136,11 +136,7 @@ def _link(options: Options, objects: list[str], folder: pathlib.Path) -> int:
 
 def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) -> int:
     if not (options.cuda or source.endswith(".cu")):
-        language, given = ["-x", "c++"], options.preprocessor + options.compiler
-        if source.endswith(".c"):
-            language, given = ["-x", "c"], [each for each in given if not each.startswith("-std=c++")]
-        words = [*_includes(), *given, *_dependencies(options, target), "-fPIC", *language]
-        return _call([*_compiler(), *words, "-c", source, "-o", target])
+        return _compile_host(source, target, options, scratch)
     is_sanitized = _is_sanitized()
     more = (_CHECKED,) if is_sanitized else ()
     status, text = _preprocess(source, target, options, scratch, *more)
@@ -156,6 +152,27 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
     if is_sanitized:
         return _compile_checked([*words, *_SANITIZED], scratch, target)
     return _call([*words, "-x", "c++", "-fpreprocessed", "-c", str(scratch), "-o", target])
+
+
+def _compile_host(source: str, target: str, options: Options, scratch: pathlib.Path) -> int:
+    given, language = options.preprocessor + options.compiler, "c++"
+    if source.endswith(".c"):
+        if _preprocess_c(source, options, scratch):
+            words = [each for each in options.compiler if not each.startswith("-std=")]
+            words += [*c_sources.COMPILER, *_dependencies(options, target), "-x", "c++", "-fpreprocessed"]
+            return _call([*_compiler(), *words, "-c", str(scratch), "-o", target])
+        given, language = [each for each in given if not each.startswith("-std=c++")], "c"
+    words = [*_includes(), *given, *_dependencies(options, target), "-fPIC", "-x", language]
+    return _call([*_compiler(), *words, "-c", source, "-o", target])
+
+
+def _preprocess_c(source: str, options: Options, scratch: pathlib.Path) -> bool:
+    """Return whether a source in C has headers of CUDA's, and is there to be compiled as C++."""
+    words = [*_compiler(), "-E", *_includes(), *options.preprocessor, *c_sources.PREPROCESSOR, source]
+    output = subprocess.run(words, capture_output=True, check=False).stdout.decode(errors="surrogateescape")
+    text = c_sources.with_linkage_of_c(output)
+    scratch.write_text(text or "", errors="surrogateescape")
+    return text is not None
 
 
 def _is_sanitized() -> bool:

@@ -23,6 +23,7 @@ INCLUDE = HERE / "include"
 LIBRARY = "libcudart.so"
 _ALIASES = (  # which programs link: all is in one library
     *("libc10_cuda.so", "libtorch_cuda.so", "libcuda.so", "libcublas.so", "libcurand.so", "libcufft.so"),
+    *("libcusparse.so", "libcusparse_static.so"),
     *("libnvToolsExt.so", "libcublasLt.so", "libcudart_static.so", "libcudadevrt.so", "libculibos.so"),
     *("libcublas_static.so", "libcublasLt_static.so", "libcurand_static.so", "libcufft_static.so"),
     *("libnvidia-ml.so", "libnccl.so", "libnccl_static.so", "libnvrtc.so", "libnvrtc_static.so"),

@@ -19,7 +19,6 @@ REFUSED = {
     "asm volatile(TEXT);": "inline PTX (its text is not made of string literals alone)",
     "kernel<<<1, 1>>>(out);": "dynamic parallelism",
     "out[0] = tex1Dfetch<int>(0, 1);": "textures",
-    "at::cuda::getCurrentCUDASparseHandle();": "handles of cuSPARSE and cuSOLVER",
     "at::cuda::blas::gemm<float>('n');": "at::cuda::blas",
 }
 
@@ -48,7 +47,7 @@ def test_what_cannot_be_right_is_refused_with_file_and_line(nvcc, tmp_path, stat
     ("header", "call"),
     [
         ("cublas_v2.h", "cublasCherk(0)"),
-        ("cusparse.h", "cusparseCreate(0)"),
+        ("cusparse.h", "cusparseSgtsv2(0)"),
         ("cusolverDn.h", "cusolverDnCreate(0)"),
         ("curand.h", "curandGenerateLongLong(0, 0, 0)"),
         ("curand_kernel.h", "curand_discrete(0, 0)"),

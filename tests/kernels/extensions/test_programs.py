@@ -134,6 +134,12 @@ def test_a_program_of_several_files(run):
 
 
 @pytest.mark.long
+def test_a_program_in_c(run):
+    run("nvcc", SOURCES / "in_c.c", SOURCES / "root.c", "-lcusparse", "-o", "in_c")
+    assert run("./in_c").stdout == "0 1 4\n"
+
+
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
 def test_cmake_builds_a_program(run):
     run("cmake", "-S", SOURCES, "-B", "build", CC="nvcc", CXX="nvcc")

@@ -2,15 +2,13 @@
 #pragma once
 
 #include "morph/blas_lt.h"
+#include "morph/sparse.h"
 
-typedef struct cusparseContext* cusparseHandle_t;
 typedef struct cusolverDnContext* cusolverDnHandle_t;
 typedef struct cudnnContext* cudnnHandle_t;
-typedef enum { CUSPARSE_STATUS_SUCCESS = 0, CUSPARSE_STATUS_NOT_SUPPORTED = 10 } cusparseStatus_t;
 typedef enum {
   CUSOLVER_STATUS_SUCCESS = 0,
   CUSOLVER_STATUS_INVALID_VALUE = 3,
   CUSOLVER_STATUS_NOT_SUPPORTED = 15,
 } cusolverStatus_t;
 typedef enum { CUDNN_STATUS_SUCCESS = 0 } cudnnStatus_t;
-inline const char* cusparseGetErrorString(cusparseStatus_t) { return "cuSPARSE"; }
