@@ -57,6 +57,7 @@ print("alive")
         ("libcublas.so.13", {"cublasSgemm_v2": 1, "cublasGetVersion_v2": 7}),
         ("libcufft.so.12", {"cufftGetVersion": 4}),
         ("libcurand.so.10", {"curandGetVersion": 104}),
+        ("libcusparse.so.12", {"cusparseCreate": 3, "cusparseSpMV": 1, "cusparseScsrilu02": 1}),
         ("libnccl.so.2", {"ncclGetUniqueId": 4, "ncclGetVersion": 4, "ncclCommInitRank": 4}),
         ("libnvidia-ml.so.1", {"nvmlDeviceGetName": 1}),  # nvmlInit was not called
         ("libnvToolsExt.so.1", {}),

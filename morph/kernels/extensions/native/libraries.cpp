@@ -12,4 +12,5 @@
 #include "libraries/sparse_gemm.cpp"
 #include "libraries/sparse_products.cpp"
 #include "libraries/sparse_solves.cpp"
+#include "libraries/sparse_sums.cpp"
 #include "libraries/torch_random.cpp"

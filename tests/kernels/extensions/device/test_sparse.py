@@ -246,6 +246,23 @@ def test_sorts(by_columns):
         assert torch.equal(again, rows)
 
 
+def test_sums():
+    a, b, dtype = dense(5, 7, torch.float64), dense(7, 5, torch.float64).T.contiguous(), torch.float64
+    held = (a != 0) | (b != 0)
+    offsets, columns, values = (
+        ints(torch.zeros(6)),
+        ints(torch.zeros(35)),
+        torch.zeros(35, dtype=dtype).cuda(),
+    )
+    count, left, right = torch.zeros(1, dtype=torch.int32), csr(a), csr(b)
+    numbers = (5, 7, left[2].numel(), right[2].numel(), *left, *right, offsets, columns, values)
+    assert call("sparse", "add", *numbers, scalar(2, dtype), scalar(-3, dtype), count) == 0
+    assert count.item() == held.sum()
+    assert torch.equal(offsets.cpu(), offsets_of(held).int() + 1)
+    assert torch.equal(columns.cpu()[: count.item()], held.nonzero()[:, 1].int() + 1)
+    torch.testing.assert_close(values.cpu()[: count.item()], (2 * a - 3 * b)[held])
+
+
 def test_rows_to_columns():
     a = dense(5, 7)
     given, expected = csr(a), csr(a.T.contiguous())

@@ -180,6 +180,20 @@ cusparseStatus_t cusparseXcsrsort_bufferSizeExt(cusparseHandle_t handle, int m, 
                                                 const int* columns, size_t* bytes);
 cusparseStatus_t cusparseXcsrsort(cusparseHandle_t handle, int m, int n, int nnz, const cusparseMatDescr_t descr,
                                   const int* offsets, int* columns, int* permutation, void* buffer);
+cusparseStatus_t cusparseXcscsort_bufferSizeExt(cusparseHandle_t handle, int m, int n, int nnz, const int* offsets,
+                                                const int* rows, size_t* bytes);
+cusparseStatus_t cusparseXcscsort(cusparseHandle_t handle, int m, int n, int nnz, const cusparseMatDescr_t descr,
+                                  const int* offsets, int* rows, int* permutation, void* buffer);
+#define MORPH_CSRGEAM_STRUCTURE                                                                                     \
+  cusparseHandle_t handle, int m, int n, const cusparseMatDescr_t descr_a, int nnz_a, const int *offsets_a,        \
+      const int *columns_a, const cusparseMatDescr_t descr_b, int nnz_b, const int *offsets_b, const int *columns_b, \
+      const cusparseMatDescr_t descr_c, int *offsets_c, int *total
+#define MORPH_CSRGEAM(T)                                                                                           \
+  cusparseHandle_t handle, int m, int n, const T *alpha, const cusparseMatDescr_t descr_a, int nnz_a,              \
+      const T *values_a, const int *offsets_a, const int *columns_a, const T *beta,                                \
+      const cusparseMatDescr_t descr_b, int nnz_b, const T *values_b, const int *offsets_b, const int *columns_b,  \
+      const cusparseMatDescr_t descr_c
+cusparseStatus_t cusparseXcsrgeam2Nnz(MORPH_CSRGEAM_STRUCTURE, void* buffer);
 #define MORPH_CSR2CSC                                                                                                 \
   cusparseHandle_t handle, int m, int n, int nnz, const void *values, const int *offsets, const int *columns,         \
       void *csc_values, int *csc_offsets, int *csc_rows, cudaDataType numbers, cusparseAction_t action,               \
@@ -206,6 +220,10 @@ cusparseStatus_t cusparseXcsric02_zeroPivot(cusparseHandle_t handle, csric02Info
   cusparseStatus_t cusparse##LETTER##nnz(cusparseHandle_t handle, cusparseDirection_t direction, int m, int n, \
                                          const cusparseMatDescr_t descr, const T* a, int lda, int* counts,     \
                                          int* total);                                                          \
+  cusparseStatus_t cusparse##LETTER##csrgeam2_bufferSizeExt(MORPH_CSRGEAM(T), const T* values_c, const int* offsets_c, \
+                                                            const int* columns_c, size_t* bytes);                      \
+  cusparseStatus_t cusparse##LETTER##csrgeam2(MORPH_CSRGEAM(T), T* values_c, int* offsets_c, int* columns_c,           \
+                                              void* buffer);                                                           \
   MORPH_FACTORED(cusparse##LETTER##csrilu02, T, csrilu02Info_t)                                                \
   MORPH_FACTORED(cusparse##LETTER##csric02, T, csric02Info_t)
 MORPH_OF_TYPE(S, float)

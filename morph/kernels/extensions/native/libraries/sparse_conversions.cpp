@@ -137,6 +137,14 @@ cusparseStatus_t cusparseXcsrsort(cusparseHandle_t handle, int m, int n, int nnz
     all.copy_(all.index({order}));
   });
 }
+cusparseStatus_t cusparseXcscsort_bufferSizeExt(cusparseHandle_t handle, int, int, int, const int*, const int*,
+                                                size_t* bytes) {
+  return sized(handle, CUSPARSE_STATUS_SUCCESS, bytes);
+}
+cusparseStatus_t cusparseXcscsort(cusparseHandle_t handle, int m, int n, int nnz, const cusparseMatDescr_t descr,
+                                  const int* offsets, int* rows, int* permutation, void* buffer) {
+  return cusparseXcsrsort(handle, n, m, nnz, descr, offsets, rows, permutation, buffer);
+}
 cusparseStatus_t cusparseCsr2cscEx2_bufferSize(MORPH_CSR2CSC, size_t* bytes) {
   return sized(handle, CUSPARSE_STATUS_SUCCESS, bytes);
 }

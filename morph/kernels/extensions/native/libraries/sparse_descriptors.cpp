@@ -239,7 +239,7 @@ cusparseStatus_t cusparseDestroyMatDescr(cusparseMatDescr_t descr) { return ende
   cusparseStatus_t cusparseSet##NAME(cusparseMatDescr_t descr, TYPE value) { \
     return with(descr, [&] { descr->MEMBER = value; });                      \
   }                                                                          \
-  TYPE cusparseGet##NAME(const cusparseMatDescr_t descr) { return descr->MEMBER; }
+  TYPE cusparseGet##NAME(const cusparseMatDescr_t descr) { return descr ? descr->MEMBER : TYPE(0); }
 MORPH_ATTRIBUTE(MatType, cusparseMatrixType_t, type)
 MORPH_ATTRIBUTE(MatFillMode, cusparseFillMode_t, fill)
 MORPH_ATTRIBUTE(MatDiagType, cusparseDiagType_t, diagonal)

@@ -74,9 +74,11 @@ cusparseStatus_t cusparseSpGEMM_workEstimation(MORPH_SPGEMM, size_t* bytes, void
   return answered(handle, status, [&] { multiply(*a, *b, *descr); });
 }
 cusparseStatus_t cusparseSpGEMM_estimateMemory(MORPH_SPGEMM, float, size_t* bytes, void*, size_t* for_compute) {
-  if (for_compute) *for_compute = kBuffer;
-  return sized(handle, alpha && beta && descr ? checked(op_a, op_b, a, b, c, compute) : CUSPARSE_STATUS_INVALID_VALUE,
-               bytes);
+  bool is_valid = alpha && beta && descr;
+  cusparseStatus_t status =
+      sized(handle, is_valid ? checked(op_a, op_b, a, b, c, compute) : CUSPARSE_STATUS_INVALID_VALUE, bytes);
+  if (!status && for_compute) *for_compute = kBuffer;
+  return status;
 }
 cusparseStatus_t cusparseSpGEMM_compute(MORPH_SPGEMM, size_t* bytes, void* buffer) {
   cusparseStatus_t status =
@@ -98,7 +100,9 @@ cusparseStatus_t cusparseSpGEMMreuse_workEstimation(MORPH_SPGEMM_STRUCTURE, size
 cusparseStatus_t cusparseSpGEMMreuse_nnz(MORPH_SPGEMM_STRUCTURE, size_t* bytes2, void* buffer2, size_t* bytes3, void*,
                                          size_t* bytes4, void*) {
   cusparseStatus_t status = descr && c ? checked(op_a, op_b, a, b, c, c->numbers.type) : CUSPARSE_STATUS_INVALID_VALUE;
+  if (!handle) return CUSPARSE_STATUS_NOT_INITIALIZED;
   if (!buffer2) {
+    if (!bytes2 || !bytes3 || !bytes4) return CUSPARSE_STATUS_INVALID_VALUE;
     *bytes2 = *bytes3 = *bytes4 = kBuffer;
     return status;
   }

@@ -200,6 +200,19 @@ int turn(int m, int n, int nnz, void* values, int* offsets, int* columns, void* 
                             cudaDataType(type), CUSPARSE_ACTION_NUMERIC, CUSPARSE_INDEX_BASE_ZERO,
                             CUSPARSE_CSR2CSC_ALG_DEFAULT, nullptr);
 }
+// C has its offsets after the first call, which tells how many numbers it has.
+int add(int m, int n, int of_a, int of_b, int* a_offsets, int* a_columns, double* a, int* b_offsets, int* b_columns, double* b,
+        int* offsets, int* columns, double* values, double* alpha, double* beta, int* count) {
+  Handle handle;
+  cusparseMatDescr_t from, to;
+  cusparseCreateMatDescr(&from), cusparseCreateMatDescr(&to);
+  cusparseSetMatIndexBase(to, CUSPARSE_INDEX_BASE_ONE);
+  int status = cusparseXcsrgeam2Nnz(handle.made, m, n, from, of_a, a_offsets, a_columns, from, of_b, b_offsets, b_columns, to,
+                                    offsets, count, nullptr);
+  status |= cusparseDcsrgeam2(handle.made, m, n, alpha, from, of_a, a, a_offsets, a_columns, beta, from, of_b, b, b_offsets,
+                              b_columns, to, values, offsets, columns, nullptr);
+  return status | cusparseDestroyMatDescr(from) | cusparseDestroyMatDescr(to);
+}
 #define FACTORED(LETTER, T)                                                                                       \
   int factor_##LETTER(int is_symmetric, int n, int nnz, T* values, int* offsets, int* columns, int* zero_pivot) { \
     Handle handle;                                                                                                \
