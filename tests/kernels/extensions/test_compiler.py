@@ -80,6 +80,15 @@ def test_a_header_that_is_not_served_is_refused_by_name(nvcc, tmp_path, header):
     assert f"morph: {header}: the software device has no " in said
 
 
+def test_a_version_that_comes_with_a_programs_own_headers_is_theirs(nvcc, tmp_path):
+    (tmp_path / "include" / "thrust").mkdir(parents=True)
+    (tmp_path / "include" / "thrust" / "version.h").write_text("#define OWN thrust\n")
+    source = "#include <thrust/version.h>\n#include <thrust/pair.h>\nOWN::pair<int, int> %s;\n"
+    assert compile_source(nvcc, tmp_path, source % "theirs", "-I", "include") == (0, "")
+    bare = source.replace("OWN", "thrust") % "pair" + "static_assert(THRUST_VERSION >= 200000);\n"
+    assert compile_source(nvcc, tmp_path, bare) == (0, "")
+
+
 def test_a_barrier_of_the_hardware_is_refused_where_it_is_asked_for(nvcc, tmp_path):
     source = "#include <cuda/barrier>\nusing Barrier = cuda::barrier<cuda::thread_scope_block>;\n"
     source += "template <class T>\n__global__ void kernel(Barrier* at, void** out) {\n"

@@ -8,8 +8,7 @@
 
 #include "morph/access.h"
 #include "morph/launch.h"
-
-#define THRUST_VERSION 200800
+#include "morph/thrust_version.h"
 
 namespace thrust {
 
