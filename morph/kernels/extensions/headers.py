@@ -13,6 +13,10 @@ from morph.base import toml
 _TABLE = pathlib.Path(__file__).parent / "headers.toml"
 NUMBERS = LIBRARIES / "numbers" / "cuda.toml"
 _TAGS = {"cudaError_t": "cudaError", "CUresult": "cudaError_enum"}  # programs write `enum cudaError`, too
+_ARCHITECTURES = (
+    *(35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90),
+    *(100, 101, 103, 110, 120, 121),
+)
 _NO_TYPES = ("cuda_h", "cuda_runtime_h", "words")
 
 
@@ -50,6 +54,16 @@ def enumerators() -> str:
         f"typedef enum {_tag(kind)} {{\n{_listed(numbers)}}} {kind};\n"
         for kind, numbers in kinds.items()
         if kind not in _NO_TYPES
+    )
+
+
+def architectures() -> str:
+    """Return a header with what ``<nv/target>`` knows of each of NVIDIA's architectures: 1 or 0."""
+    return "#pragma once\n" + "".join(
+        f"#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ {comparison} {each}0\n"
+        f"#define NV_{name}_SM_{each} 1\n#else\n#define NV_{name}_SM_{each} 0\n#endif\n"
+        for each in _ARCHITECTURES
+        for name, comparison in (("PROVIDES", ">="), ("IS_EXACTLY", "=="))
     )
 
 

@@ -104,7 +104,9 @@ def _tables() -> list[Unit]:
     found = (path for folder in (HERE, ptx.HEADERS.parent) for path in folder.rglob("*"))
     files = sorted(path for path in found if path.is_file() and path.suffix in kinds)
     own = [Unit(str(path.relative_to(HERE.parent)), path.read_text()) for path in files]
-    return [*own, Unit(headers.NUMBERS.name, headers.NUMBERS.read_text(encoding="utf-8"))]
+    # as they were loaded: a process that outlives an upgrade must not write them under the new one's digest
+    loaded = Unit("loaded", repr((headers.served(), headers.libraries(), headers.features())))
+    return [*own, loaded, Unit(headers.NUMBERS.name, headers.NUMBERS.read_text(encoding="utf-8"))]
 
 
 def _write(toolkit: Toolkit, refusal: str) -> None:
@@ -139,11 +141,12 @@ def _write_headers(folder: pathlib.Path) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 _link(target, path)
     _put(folder / "morph" / "enumerators.h", headers.enumerators())
+    _put(folder / "morph" / "architectures.h", headers.architectures())
     for own, names in headers.served().items():
         for name in names:
             _put(folder / name, f'#pragma once\n#include "{own}"\n')
     (folder / "cccl").mkdir(exist_ok=True)
-    for part in ("cub", "cuda", "thrust"):  # CUDA 13 has them in a folder of their own
+    for part in ("cub", "cuda", "nv", "thrust"):  # CUDA 13 has them in a folder of their own
         _link(folder / "cccl" / part, folder / part)
     refused = {**headers.libraries(), **headers.features()}
     for name, reason in refused.items():

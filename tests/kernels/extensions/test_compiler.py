@@ -80,6 +80,19 @@ def test_a_header_that_is_not_served_is_refused_by_name(nvcc, tmp_path, header):
     assert f"morph: {header}: the software device has no " in said
 
 
+def test_code_by_the_target(nvcc, tmp_path):
+    source = """#include <nv/target>
+    constexpr int which() {
+      NV_DISPATCH_TARGET(NV_PROVIDES_SM_90, (return 90;), NV_IS_HOST, (return 0;), NV_PROVIDES_SM_75, (
+        int x[] = {7, 5}; return 10 * x[0] + x[1];), NV_ANY_TARGET, (return 1;))
+    }
+    constexpr int is_device() { NV_IF_ELSE_TARGET(NV_IS_DEVICE, (return 1;), (return 0;)) }
+    constexpr int on_the_host() { NV_IF_TARGET(NV_IS_HOST, (return 1;)) return 0; }
+    static_assert(which() == 75 && is_device() && !on_the_host() && NV_IS_EXACTLY_SM_80);
+    """
+    assert compile_source(nvcc, tmp_path, source) == (0, "")
+
+
 def test_a_version_that_comes_with_a_programs_own_headers_is_theirs(nvcc, tmp_path):
     (tmp_path / "include" / "thrust").mkdir(parents=True)
     (tmp_path / "include" / "thrust" / "version.h").write_text("#define OWN thrust\n")

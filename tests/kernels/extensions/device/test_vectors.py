@@ -45,6 +45,16 @@ def test_a_scan_from_the_end():
     assert torch.equal(sums, values.flip(0).cumsum(0).flip(0).int())
 
 
+def test_what_is_changed_as_it_is_written():
+    x, y = torch.arange(20, dtype=torch.int32).cuda(), torch.full((20,), 3, dtype=torch.int32).cuda()
+    halves, turned = torch.zeros_like(x), torch.zeros_like(x)
+    call("vectors", "outputs", x, y, halves, turned, 20)
+    assert torch.equal(halves, (x + 3) // 2)
+    expected = halves.flip(0)
+    expected[0] += 1
+    assert torch.equal(turned, expected)
+
+
 def test_runs_of_equal_values():
     values = torch.arange(100, device="cuda", dtype=torch.int32) ** 2 % 13
     keys, counts = torch.empty_like(values), torch.empty_like(values)

@@ -7,6 +7,7 @@
 #include "morph/thrust_algorithms.h"
 #include "morph/thrust_functional.h"
 #include "morph/thrust_iterators.h"
+#include "morph/thrust_outputs.h"
 #include "morph/thrust_random.h"
 #include "morph/thrust_traits.h"
 #include "morph/thrust_vectors.h"
