@@ -123,6 +123,14 @@ def test_sums_of_matrices():
     torch.testing.assert_close(c, expected)
 
 
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_factor_for_each_row_or_column(side):
+    a, c, x = matrix(5, 4), matrix(5, 4), torch.randn(10).double().cuda()
+    factors = x[:8:2] if side else x[::2]
+    assert call("blas", "scale_each", side, 5, 4, a, 7, x, 2, c, 7) == SUPPORTED
+    torch.testing.assert_close(c, a * (factors if side else factors[:, None]))
+
+
 def test_vectors():
     x, y, z = torch.randn(30).cuda(), torch.randn(20).cuda(), torch.zeros(10).cuda()
     results, places = torch.zeros(3).cuda(), torch.zeros(2, dtype=torch.int32).cuda()

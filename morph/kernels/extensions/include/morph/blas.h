@@ -102,5 +102,11 @@ cublasStatus_t cublasGetMatrix(int rows, int columns, int bytes, const void* a, 
 #define cublasGetPointerMode_v2 cublasGetPointerMode
 #define cublasSgemm_v2 cublasSgemm
 #define cublasDgemm_v2 cublasDgemm
+#define cublasCgemm_v2 cublasCgemm
+#define cublasZgemm_v2 cublasZgemm
+#define cublasSnrm2_v2 cublasSnrm2
+#define cublasDnrm2_v2 cublasDnrm2
+#define cublasScnrm2_v2 cublasScnrm2
+#define cublasDznrm2_v2 cublasDznrm2
 #define cublasSgemv_v2 cublasSgemv
 #define cublasDgemv_v2 cublasDgemv

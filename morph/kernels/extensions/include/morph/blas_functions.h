@@ -22,6 +22,8 @@
                                         const T* const a[], int lda, T* const b[], int ldb, int batch);                \
   cublasStatus_t cublas##L##gemv(cublasHandle_t handle, cublasOperation_t op, int m, int n, const T* alpha, const T* a, \
                                  int lda, const T* x, int incx, const T* beta, T* y, int incy);                        \
+  cublasStatus_t cublas##L##dgmm(cublasHandle_t handle, cublasSideMode_t side, int m, int n, const T* a, int lda,      \
+                                 const T* x, int incx, T* c, int ldc);                                                 \
   cublasStatus_t cublas##L##axpy(cublasHandle_t handle, int n, const T* alpha, const T* x, int incx, T* y, int incy);  \
   cublasStatus_t cublas##L##scal(cublasHandle_t handle, int n, const T* alpha, T* x, int incx);                        \
   cublasStatus_t cublas##L##copy(cublasHandle_t handle, int n, const T* x, int incx, T* y, int incy);                  \

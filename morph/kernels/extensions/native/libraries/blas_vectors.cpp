@@ -47,6 +47,16 @@ cublasStatus_t add_product(Caller by, const Matrix& a, int64_t m, int64_t n, con
 }
 
 template <class T>
+cublasStatus_t scale_each(Caller by, cublasSideMode_t side, int64_t m, int64_t n, const Matrix& a, const T* x,
+                          int64_t incx, const Matrix& into) {
+  bool is_left = side == CUBLAS_SIDE_LEFT;
+  return answered(by, incx && n >= 0 && a.is_valid(m, n) && into.is_valid(m, n), [&] {
+    at::Tensor factors = Vector<const T>{x, is_left ? m : n, incx}.values();
+    into.tensor(m, n).copy_(a.tensor(m, n).mul(is_left ? factors.unsqueeze(1) : factors));
+  });
+}
+
+template <class T>
 cublasStatus_t inner(Caller by, const Vector<const T>& x, const Vector<const T>& y, T* result, bool is_conjugate) {
   return answered(by, result && x.n >= 0, [&] {
     at::Tensor left = x.values();
@@ -117,6 +127,10 @@ namespace own = morph_cuda::blas;
   cublasStatus_t cublas##L##gemv(cublasHandle_t handle, cublasOperation_t op, int m, int n, const T* alpha, const T* a, \
                                  int lda, const T* x, int incx, const T* beta, T* y, int incy) {                       \
     return own::multiply(handle, {a, kTypeOf<T>, lda, op}, m, n, alpha, beta, x, incx, y, incy);                       \
+  }                                                                                                                    \
+  cublasStatus_t cublas##L##dgmm(cublasHandle_t handle, cublasSideMode_t side, int m, int n, const T* a, int lda,      \
+                                 const T* x, int incx, T* c, int ldc) {                                                \
+    return own::scale_each(handle, side, m, n, {a, kTypeOf<T>, lda}, x, incx, own::written(c, kTypeOf<T>, ldc));       \
   }                                                                                                                    \
   cublasStatus_t cublas##L##axpy(cublasHandle_t handle, int n, const T* alpha, const T* x, int incx, T* y, int incy) { \
     return own::add<T>(handle, alpha, {x, n, incx}, {y, n, incy});                                                     \

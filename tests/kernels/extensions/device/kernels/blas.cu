@@ -145,6 +145,9 @@ int add_matrices(int op_a, int op_b, int m, int n, const double* a, int lda, con
   double alpha = 0.5, beta = 2;
   return cublasDgeam(handle(), op(op_a), op(op_b), m, n, &alpha, a, lda, &beta, b, ldb, c, ldc);
 }
+int scale_each(int side, int m, int n, const double* a, int lda, const double* x, int incx, double* c, int ldc) {
+  return cublasDdgmm(handle(), static_cast<cublasSideMode_t>(side), m, n, a, lda, x, incx, c, ldc);
+}
 // With scalars in the device's memory: results are dot, norm, sum of sizes; places are the largest and the smallest.
 int reduce(int n, const float* x, int incx, const float* y, int incy, float* results, int* places) {
   cublasSetPointerMode(handle(), CUBLAS_POINTER_MODE_DEVICE);
