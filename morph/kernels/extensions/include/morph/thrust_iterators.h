@@ -49,6 +49,12 @@ template <class I> using ValueOf = std::decay_t<decltype(*std::declval<I>())>;
 
 }  // namespace detail
 
+using std::iterator_traits;
+template <class I> struct iterator_difference { using type = typename std::iterator_traits<I>::difference_type; };
+template <class I> struct iterator_pointer { using type = typename std::iterator_traits<I>::pointer; };
+template <class I> struct iterator_reference { using type = typename std::iterator_traits<I>::reference; };
+template <class I> struct iterator_value { using type = typename std::iterator_traits<I>::value_type; };
+
 template <class T>
 struct device_ptr : detail::Iterator<device_ptr<T>, std::remove_cv_t<T>, T&> {
   device_ptr() = default;

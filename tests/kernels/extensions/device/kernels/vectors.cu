@@ -31,6 +31,8 @@ struct Dot {
   __host__ __device__ float operator()(const T& pair) const { return thrust::get<0>(pair) * thrust::get<1>(pair); }
 };
 
+static_assert(std::is_same_v<thrust::iterator_value<thrust::device_ptr<int>>::type, int>);
+static_assert(std::is_same_v<thrust::iterator_difference<thrust::counting_iterator<int>>::type, std::ptrdiff_t>);
 static_assert(thrust::detail::is_same<thrust::detail::conditional<true, int, long>::type, int>::value);
 
 __global__ void drawn(unsigned seed, int skip, float* reals, int* whole, int n) {
