@@ -50,7 +50,7 @@ cudaError_t done(Order order, F uses, G work) {
 
 cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                       Order order) {
-  if (width > to_pitch || width > from_pitch) return remembered(cudaErrorInvalidPitchValue);
+  if (height > 1 && (width > to_pitch || width > from_pitch)) return remembered(cudaErrorInvalidPitchValue);
   if (width * height && (!to || !from)) return remembered(cudaErrorInvalidValue);
   if (width == to_pitch && width == from_pitch) width *= std::exchange(height, 1);
   auto target = [&](size_t row) { return static_cast<char*>(to) + row * to_pitch; };
