@@ -22,14 +22,12 @@ FEATURES: Mapping[str, str] = {
     "inline PTX": "write it in C++",
     "textures": "read global memory",
     NESTED: "launch both kernels from the host",
-    "handles of cuSOLVER": "use torch's own functions",
     "at::cuda::blas": "use at::mm and its like, or cuBLAS",
 }
 """By its name, what to do instead."""
 _BEFORE_A_CALL = ("return", "else", "do", "throw", "case")
 _PATTERNS = {
     "textures": r"\btex[123]D(?:fetch|Lod|Grad|Layered)?\s*[<(]|\bcudaTextureObject_t\b",
-    "handles of cuSOLVER": r"\bgetCurrentCUDASolverDnHandle\b",
     "at::cuda::blas": r"\bcuda::blas::(?:gem|bgem|int8|scaled|v?dot|trsm|ge[lt]|geqrf)\w*",
 }
 

@@ -27,6 +27,7 @@ _ALIASES = (  # which programs link: all is in one library
     *("libnvToolsExt.so", "libcublasLt.so", "libcudart_static.so", "libcudadevrt.so", "libculibos.so"),
     *("libcublas_static.so", "libcublasLt_static.so", "libcurand_static.so", "libcufft_static.so"),
     *("libnvidia-ml.so", "libnccl.so", "libnccl_static.so", "libnvrtc.so", "libnvrtc_static.so"),
+    *("libcusolver.so", "libcusolver_static.so"),
     *("libnvrtc-builtins_static.so", "libnvptxcompiler_static.so"),
 )
 _FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fno-semantic-interposition", "-fopenmp", "-w", f"-I{INCLUDE}")

@@ -128,7 +128,7 @@ def test_a_program_of_several_files(run):
     run("nvcc", "-arch=sm_80", "-dlink", "parts.o", "twice.o", "-o", "device.o")
     run("nvcc", "-lib", "twice.o", "root.o", "-o", "libmore.a")
     objects = ["parts.o", "host.o", "device.o", "-L.", "-lmore"]
-    libraries = ["-lcublas", "-lcurand", "-lcufft", "-lcudart", "-lm"]
+    libraries = ["-lcublas", "-lcurand", "-lcufft", "-lcusolver", "-lcudart", "-lm"]
     run("nvcc", "-Xcompiler", "-fopenmp", *objects, *libraries, "-o", "parts")
     assert run("./parts").stdout == PARTS
 

@@ -68,6 +68,8 @@ at::Tensor product(const at::Tensor& a, const at::Tensor& b) {
   TORCH_CUDABLAS_CHECK(cublasGetStream(handle, &stream));
   TORCH_CHECK(stream == at::cuda::getCurrentCUDAStream(), "the handle is of another stream");
   TORCH_CHECK(at::cuda::getCurrentCUDABlasLtHandle(), "there is no handle of cuBLASLt");
+  TORCH_CUSOLVER_CHECK(cusolverDnGetStream(at::cuda::getCurrentCUDASolverDnHandle(), &stream));
+  TORCH_CHECK(stream == at::cuda::getCurrentCUDAStream(), "cuSOLVER's handle is of another stream");
   TORCH_CUDABLAS_CHECK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, b.data_ptr<float>(), m,
                                    a.data_ptr<float>(), k, &zero, out.data_ptr<float>(), m));
   return out;

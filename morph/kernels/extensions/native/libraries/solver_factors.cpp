@@ -1,0 +1,203 @@
+// cuSOLVER's factors of Cholesky and of LU, and what is solved with them.
+#include "solver.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cholesky_inverse.h>
+#include <ATen/ops/cholesky_solve.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/linalg_cholesky_ex.h>
+#include <ATen/ops/linalg_lu_factor_ex.h>
+#include <ATen/ops/linalg_lu_solve.h>
+#include <ATen/ops/linalg_solve_triangular.h>
+
+namespace morph_cuda::solver {
+namespace {
+
+// Where a pivot is counted from 1. Without memory nothing is exchanged.
+struct Pivots {
+  const void* data;
+  c10::ScalarType type;
+
+  Pivots(const int* data) : data(data), type(at::kInt) {}
+  Pivots(const int64_t* data) : data(data), type(at::kLong) {}
+  at::Tensor tensor(int64_t n, bool writes = false) const { return memory(data, type, {n}, {1}, writes); }
+};
+
+void factor(const at::Tensor& a, cublasFillMode_t fill, int* info) {
+  auto [root, found] = at::linalg_cholesky_ex(a, is_upper(fill));
+  store_triangle(root, a, fill);
+  tell(info, found.item<int>());
+}
+
+// torch has none on a CPU. Returns LAPACK's number of a pivot that is zero.
+int64_t eliminate(const at::Tensor& a) {
+  int64_t rows = a.size(0), columns = a.size(1);
+  for (int64_t i = 0; i < std::min(rows, columns); i++) {
+    if (a[i][i].eq(0).item<bool>()) return i + 1;
+    at::Tensor below = a.narrow(0, i + 1, rows - i - 1), column = below.select(1, i).div_(a[i][i]);
+    below.narrow(1, i + 1, columns - i - 1).addr_(column, a[i].narrow(0, i + 1, columns - i - 1), 1, -1);
+  }
+  return 0;
+}
+
+void solve(const at::Tensor& root, cublasFillMode_t fill, const at::Tensor& into) {
+  into.copy_(at::cholesky_solve(into, root, is_upper(fill)));
+}
+
+void factor(const at::Tensor& a, Pivots into, int* info) {
+  if (!into.data) return tell(info, eliminate(a));
+  auto [factors, pivots, found] = at::linalg_lu_factor_ex(a);
+  a.copy_(factors);
+  into.tensor(pivots.numel(), true).copy_(pivots);
+  tell(info, found.item<int>());
+}
+
+at::Tensor solved(const at::Tensor& factors, Pivots from, cublasOperation_t op, const at::Tensor& b) {
+  int64_t n = factors.size(0);
+  at::Tensor pivots = from.data ? from.tensor(n).to(at::kInt) : at::arange(1, n + 1, at::kInt);
+  TORCH_CHECK(pivots.ge(1).logical_and(pivots.le(n)).all().item<bool>(), "a pivot is no row of the matrix");
+  bool is_plain = op == CUBLAS_OP_T && b.is_complex();  // torch has the adjoint alone
+  at::Tensor x = at::linalg_lu_solve(factors, pivots, is_plain ? b.conj() : b, true, op != CUBLAS_OP_N);
+  return is_plain ? x.conj() : x;
+}
+
+void invert_triangle(const at::Tensor& a, cublasFillMode_t fill, bool is_unit, int* info) {
+  int64_t zero = is_unit ? 0 : first_zero(a);
+  tell(info, zero);
+  if (zero) return;
+  at::Tensor one = at::eye(a.size(0), a.options());
+  store_triangle(at::linalg_solve_triangular(a, one, is_upper(fill), true, is_unit), a, fill, is_unit);
+}
+
+void invert_product(const at::Tensor& root, cublasFillMode_t fill, int* info) {
+  int64_t zero = first_zero(root);
+  tell(info, zero);
+  if (!zero) store_triangle(at::cholesky_inverse(root, is_upper(fill)), root, fill);
+}
+
+cusolverStatus_t potrf(Caller by, cublasFillMode_t fill, int64_t n, Matrix a, int* info) {
+  bool is_valid = is_triangle(fill) && a.is_valid(n, n) && info;
+  return answered(by, is_valid, [&] { factor(a.tensor(n, n), fill, info); });
+}
+cusolverStatus_t potri(Caller by, cublasFillMode_t fill, int64_t n, Matrix a, int* info) {
+  bool is_valid = is_triangle(fill) && a.is_valid(n, n) && info;
+  return answered(by, is_valid, [&] { invert_product(a.tensor(n, n), fill, info); });
+}
+cusolverStatus_t trtri(Caller by, cublasFillMode_t fill, cublasDiagType_t diagonal, int64_t n, Matrix a, int* info) {
+  bool is_valid = is_triangle(fill) && a.is_valid(n, n) && info;
+  return answered(by, is_valid, [&] { invert_triangle(a.tensor(n, n), fill, diagonal == CUBLAS_DIAG_UNIT, info); });
+}
+cusolverStatus_t potrs(Caller by, cublasFillMode_t fill, int64_t n, int64_t columns, Matrix a, Matrix b, int* info) {
+  bool is_valid = is_triangle(fill) && a.is_valid(n, n) && b.is_valid(n, columns) && info;
+  return answered(by, is_valid, [&] {
+    solve(a.tensor(n, n), fill, b.tensor(n, columns));
+    tell(info, 0);
+  });
+}
+cusolverStatus_t getrf(Caller by, int64_t m, int64_t n, Matrix a, Pivots pivots, int* info) {
+  return answered(by, n >= 0 && a.is_valid(m, n) && info, [&] { factor(a.tensor(m, n), pivots, info); });
+}
+cusolverStatus_t getrs(Caller by, cublasOperation_t op, int64_t n, int64_t columns, Matrix a, Pivots pivots, Matrix b,
+                       int* info) {
+  bool is_valid = op >= CUBLAS_OP_N && op <= CUBLAS_OP_C && a.is_valid(n, n) && b.is_valid(n, columns) && info;
+  return answered(by, is_valid, [&] {
+    at::Tensor into = b.tensor(n, columns);
+    into.copy_(solved(a.tensor(n, n), pivots, op, into));
+    tell(info, 0);
+  });
+}
+
+// The batch's matrices lie where its arrays say.
+template <class T>
+cusolverStatus_t potrf_batch(Caller by, cublasFillMode_t fill, int64_t n, T* const a[], Matrix one, int* infos,
+                             int64_t batch) {
+  bool is_valid = is_triangle(fill) && one.is_valid(n, n) && a && infos && batch >= 0;
+  return answered(by, is_valid, [&] {
+    used(a, size_t(batch), false);
+    for (int64_t i = 0; i < batch; i++) one.data = a[i], factor(one.tensor(n, n), fill, infos + i);
+  });
+}
+template <class T>
+cusolverStatus_t potrs_batch(Caller by, cublasFillMode_t fill, int64_t n, int64_t columns, T* const a[], Matrix root,
+                             T* const b[], Matrix into, int* info, int64_t batch) {
+  bool is_valid = is_triangle(fill) && root.is_valid(n, n) && into.is_valid(n, columns) && a && b && info && batch >= 0;
+  return answered(by, is_valid && columns == 1, [&] {  // cuSOLVER solves for one column
+    used(a, size_t(batch), false), used(b, size_t(batch), false);
+    for (int64_t i = 0; i < batch; i++) {
+      root.data = a[i], into.data = b[i];
+      solve(root.tensor(n, n), fill, into.tensor(n, columns));
+    }
+    tell(info, 0);
+  });
+}
+
+}  // namespace
+}  // namespace morph_cuda::solver
+
+using namespace morph_cuda::solver;
+
+#define MORPH_HANDLE cusolverDnHandle_t handle
+#define MORPH_EVERY(L, T)                                                                                             \
+  cusolverStatus_t cusolverDn##L##potrf(MORPH_HANDLE, cublasFillMode_t fill, int n, T* a, int lda, T*, int,            \
+                                        int* info) {                                                                   \
+    return potrf(handle, fill, n, matrix(a, lda), info);                                                               \
+  }                                                                                                                    \
+  cusolverStatus_t cusolverDn##L##potri(MORPH_HANDLE, cublasFillMode_t fill, int n, T* a, int lda, T*, int,            \
+                                        int* info) {                                                                   \
+    return potri(handle, fill, n, matrix(a, lda), info);                                                               \
+  }                                                                                                                    \
+  cusolverStatus_t cusolverDn##L##potrs(MORPH_HANDLE, cublasFillMode_t fill, int n, int columns, const T* a, int lda,  \
+                                        T* b, int ldb, int* info) {                                                    \
+    return potrs(handle, fill, n, columns, matrix(a, lda), matrix(b, ldb), info);                                      \
+  }                                                                                                                    \
+  cusolverStatus_t cusolverDn##L##potrfBatched(MORPH_HANDLE, cublasFillMode_t fill, int n, T* a[], int lda,            \
+                                               int* infos, int batch) {                                                \
+    return potrf_batch(handle, fill, n, a, matrix(static_cast<T*>(nullptr), lda), infos, batch);                       \
+  }                                                                                                                    \
+  cusolverStatus_t cusolverDn##L##potrsBatched(MORPH_HANDLE, cublasFillMode_t fill, int n, int columns, T* a[],        \
+                                               int lda, T* b[], int ldb, int* info, int batch) {                       \
+    const T* none = nullptr;                                                                                           \
+    Matrix root = matrix(none, lda), into = matrix(static_cast<T*>(nullptr), ldb);                                     \
+    return potrs_batch(handle, fill, n, columns, a, root, b, into, info, batch);                                       \
+  }                                                                                                                    \
+  cusolverStatus_t cusolverDn##L##getrf(MORPH_HANDLE, int m, int n, T* a, int lda, T*, int* pivots, int* info) {       \
+    return getrf(handle, m, n, matrix(a, lda), pivots, info);                                                          \
+  }                                                                                                                    \
+  cusolverStatus_t cusolverDn##L##getrs(MORPH_HANDLE, cublasOperation_t op, int n, int columns, const T* a, int lda,   \
+                                        const int* pivots, T* b, int ldb, int* info) {                                 \
+    return getrs(handle, op, n, columns, matrix(a, lda), pivots, matrix(b, ldb), info);                                \
+  }
+#define MORPH_WORK void*, size_t, void*, size_t, int* info
+
+extern "C" {
+MORPH_EVERY(S, float)
+MORPH_EVERY(D, double)
+MORPH_EVERY(C, cuComplex)
+MORPH_EVERY(Z, cuDoubleComplex)
+
+cusolverStatus_t cusolverDnXpotrf(MORPH_HANDLE, cusolverDnParams_t, cublasFillMode_t fill, int64_t n, cudaDataType type,
+                                  void* a, int64_t lda, cudaDataType compute, MORPH_WORK) {
+  return potrf({handle, type, {compute}}, fill, n, matrix(type, a, lda), info);
+}
+cusolverStatus_t cusolverDnXpotrs(MORPH_HANDLE, cusolverDnParams_t, cublasFillMode_t fill, int64_t n, int64_t columns,
+                                  cudaDataType type, const void* a, int64_t lda, cudaDataType type_b, void* b,
+                                  int64_t ldb, int* info) {
+  return potrs({handle, type, {type_b}}, fill, n, columns, matrix(type, a, lda), matrix(type, b, ldb), info);
+}
+cusolverStatus_t cusolverDnXgetrf(MORPH_HANDLE, cusolverDnParams_t, int64_t m, int64_t n, cudaDataType type, void* a,
+                                  int64_t lda, int64_t* pivots, cudaDataType compute, MORPH_WORK) {
+  return getrf({handle, type, {compute}}, m, n, matrix(type, a, lda), pivots, info);
+}
+cusolverStatus_t cusolverDnXgetrs(MORPH_HANDLE, cusolverDnParams_t, cublasOperation_t op, int64_t n, int64_t columns,
+                                  cudaDataType type, const void* a, int64_t lda, const int64_t* pivots,
+                                  cudaDataType type_b, void* b, int64_t ldb, int* info) {
+  return getrs({handle, type, {type_b}}, op, n, columns, matrix(type, a, lda), pivots, matrix(type, b, ldb), info);
+}
+cusolverStatus_t cusolverDnXtrtri(MORPH_HANDLE, cublasFillMode_t fill, cublasDiagType_t diagonal, int64_t n,
+                                  cudaDataType type, void* a, int64_t lda, MORPH_WORK) {
+  return trtri({handle, type, {}}, fill, diagonal, n, matrix(type, a, lda), info);
+}
+}
+#undef MORPH_HANDLE
+#undef MORPH_EVERY
+#undef MORPH_WORK
