@@ -8,7 +8,7 @@ import os
 
 _SERVED = {"cudart": "libcudart.so.13", "nvrtc": "libnvrtc.so.13", "nccl": "libnccl.so.2"}
 _SERVED |= {"cublas": "libcublas.so.13", "cufft": "libcufft.so.12", "curand": "libcurand.so.10"}
-_SERVED |= {"cusparse": "libcusparse.so.12"}
+_SERVED |= {"cusparse": "libcusparse.so.12", "cusolver": "libcusolver.so.12"}
 
 
 class DynamicLibNotFoundError(RuntimeError):

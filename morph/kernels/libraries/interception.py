@@ -30,7 +30,7 @@ DRIVER, RUNTIME = "libcuda.so.1", "libcudart.so"
 INDEPENDENT = "libcuda", "libnvidia-ml", "libnvToolsExt"
 STEMS = (
     *("libcudart", "libcuda", "libnvrtc", "libnccl", "libnvidia-ml", "libnvToolsExt"),
-    *("libcublas", "libcufft", "libcurand", "libcusparse"),
+    *("libcublas", "libcufft", "libcurand", "libcusparse", "libcusolver"),
 )
 
 

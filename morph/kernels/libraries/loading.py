@@ -36,7 +36,7 @@ MODULES = {
     "libnccl": "nccl.functions",
     "libnvidia-ml": "nvml",
     "libnvToolsExt": "nvtx",
-    **dict.fromkeys(("libcublas", "libcufft", "libcurand", "libcusparse"), "computing"),
+    **dict.fromkeys(("libcublas", "libcufft", "libcurand", "libcusparse", "libcusolver"), "computing"),
 }
 
 

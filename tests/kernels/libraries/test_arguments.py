@@ -12,7 +12,7 @@ table, served = library.load(file.partition(".so")[0]), ctypes.CDLL(file)
 torch.zeros(1, device="cuda")
 names = sorted(name for name in table.releases[file] if table.entry(name).is_served)
 for name in names:
-    print(name, served[name](*[ctypes.c_uint64()] * 10), flush=True)
+    print(name, served[name](*[ctypes.c_uint64()] * 30), flush=True)
 """
 
 WILD = """
@@ -58,6 +58,7 @@ print("alive")
         ("libcufft.so.12", {"cufftGetVersion": 4}),
         ("libcurand.so.10", {"curandGetVersion": 104}),
         ("libcusparse.so.12", {"cusparseCreate": 3, "cusparseSpMV": 1, "cusparseScsrilu02": 1}),
+        ("libcusolver.so.12", {"cusolverDnCreate": 3, "cusolverDnSpotrf": 1}),
         ("libnccl.so.2", {"ncclGetUniqueId": 4, "ncclGetVersion": 4, "ncclCommInitRank": 4}),
         ("libnvidia-ml.so.1", {"nvmlDeviceGetName": 1}),  # nvmlInit was not called
         ("libnvToolsExt.so.1", {}),

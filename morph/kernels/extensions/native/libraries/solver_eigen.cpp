@@ -100,7 +100,7 @@ cusolverStatus_t batch_of(Caller by, const Symmetric& of, int* infos, int64_t ba
   });
 }
 cusolverStatus_t syevj_batch(Caller by, const Symmetric& of, int* infos, syevjInfo_t params, int64_t batch) {
-  if (params) params->residual.reset();
+  if (by.handle && params) params->residual.reset();
   return by.handle && !params ? CUSOLVER_STATUS_INVALID_VALUE : batch_of(by, of, infos, batch);
 }
 
@@ -139,7 +139,7 @@ cusolverStatus_t sygvd(Caller by, cusolverEigType_t type, const Symmetric& of, M
 cusolverStatus_t sygvj(Caller by, cusolverEigType_t type, const Symmetric& of, Matrix b, int* info,
                        syevjInfo_t params) {
   if (by.handle && !params) return CUSOLVER_STATUS_INVALID_VALUE;
-  if (params) params->residual.reset();
+  if (by.handle && params) params->residual.reset();
   return sygvdx(by, type, of, b, Range<int>{}, info, params);
 }
 
@@ -199,7 +199,7 @@ MORPH_EVERY(Z, cuDoubleComplex, double, he)
 cusolverStatus_t cusolverDnXsyevd(MORPH_WIDE, MORPH_MATRIX, MORPH_WORK) { return syevd(MORPH_WIDE_OF, info); }
 cusolverStatus_t cusolverDnXsyevdx(MORPH_WIDE, cusolverEigRange_t range, MORPH_MATRIX, void* low, void* high,
                                    int64_t first, int64_t last, int64_t* count, MORPH_WORK) {
-  bool is_bounded = range == CUSOLVER_EIG_RANGE_V && low && high;
+  bool is_bounded = handle && range == CUSOLVER_EIG_RANGE_V && low && high;
   Range<int64_t> within{range, 0, 0, first, last, count};
   if (is_bounded) within.low = real_number(type_w, low), within.high = real_number(type_w, high);
   return syevdx(MORPH_WIDE_OF, within, info);
