@@ -10,8 +10,21 @@
                                                long long stride_c, int batch);                                         \
   cublasStatus_t cublas##L##gemmBatched(MORPH_SHAPE, const T* alpha, const T* const a[], int lda, const T* const b[],  \
                                         int ldb, const T* beta, T* const c[], int ldc, int batch);
+#define MORPH_BATCHES(L, T)                                                                                             \
+  cublasStatus_t cublas##L##getrfBatched(cublasHandle_t handle, int n, T* const a[], int lda, int* pivots, int* infos,  \
+                                         int batch);                                                                    \
+  cublasStatus_t cublas##L##getrsBatched(cublasHandle_t handle, cublasOperation_t op, int n, int columns,               \
+                                         const T* const a[], int lda, const int* pivots, T* const b[], int ldb,         \
+                                         int* info, int batch);                                                         \
+  cublasStatus_t cublas##L##getriBatched(cublasHandle_t handle, int n, const T* const a[], int lda, const int* pivots,  \
+                                         T* const c[], int ldc, int* infos, int batch);                                 \
+  cublasStatus_t cublas##L##matinvBatched(cublasHandle_t handle, int n, const T* const a[], int lda, T* const c[],      \
+                                          int ldc, int* infos, int batch);                                              \
+  cublasStatus_t cublas##L##geqrfBatched(cublasHandle_t handle, int m, int n, T* const a[], int lda, T* const scales[], \
+                                         int* info, int batch);
 #define MORPH_EVERY(L, T)                                                                                             \
   MORPH_GEMM(L, T)                                                                                                     \
+  MORPH_BATCHES(L, T)                                                                                                  \
   cublasStatus_t cublas##L##geam(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,  \
                                  const T* alpha, const T* a, int lda, const T* beta, const T* b, int ldb, T* c, int ldc); \
   cublasStatus_t cublas##L##trsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill,                  \
@@ -87,6 +100,7 @@ cublasStatus_t cublasSgemmEx(MORPH_SHAPE, const float* alpha, const void* a, cud
 }
 #undef MORPH_GEMM
 #undef MORPH_EVERY
+#undef MORPH_BATCHES
 #undef MORPH_GER
 #undef MORPH_DOT
 #undef MORPH_NORM

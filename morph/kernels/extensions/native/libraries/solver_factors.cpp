@@ -1,27 +1,15 @@
 // cuSOLVER's factors of Cholesky and of LU, and what is solved with them.
+#include "lu.h"
 #include "solver.h"
 
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cholesky_inverse.h>
 #include <ATen/ops/cholesky_solve.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/linalg_cholesky_ex.h>
-#include <ATen/ops/linalg_lu_factor_ex.h>
-#include <ATen/ops/linalg_lu_solve.h>
 #include <ATen/ops/linalg_solve_triangular.h>
 
 namespace morph_cuda::solver {
 namespace {
-
-// Where a pivot is counted from 1. Without memory nothing is exchanged.
-struct Pivots {
-  const void* data;
-  c10::ScalarType type;
-
-  Pivots(const int* data) : data(data), type(at::kInt) {}
-  Pivots(const int64_t* data) : data(data), type(at::kLong) {}
-  at::Tensor tensor(int64_t n, bool writes = false) const { return memory(data, type, {n}, {1}, writes); }
-};
 
 void factor(const at::Tensor& a, cublasFillMode_t fill, int* info) {
   auto [root, found] = at::linalg_cholesky_ex(a, is_upper(fill));
@@ -29,36 +17,8 @@ void factor(const at::Tensor& a, cublasFillMode_t fill, int* info) {
   tell(info, found.item<int>());
 }
 
-// torch has none on a CPU. Returns LAPACK's number of a pivot that is zero.
-int64_t eliminate(const at::Tensor& a) {
-  int64_t rows = a.size(0), columns = a.size(1);
-  for (int64_t i = 0; i < std::min(rows, columns); i++) {
-    if (a[i][i].eq(0).item<bool>()) return i + 1;
-    at::Tensor below = a.narrow(0, i + 1, rows - i - 1), column = below.select(1, i).div_(a[i][i]);
-    below.narrow(1, i + 1, columns - i - 1).addr_(column, a[i].narrow(0, i + 1, columns - i - 1), 1, -1);
-  }
-  return 0;
-}
-
 void solve(const at::Tensor& root, cublasFillMode_t fill, const at::Tensor& into) {
   into.copy_(at::cholesky_solve(into, root, is_upper(fill)));
-}
-
-void factor(const at::Tensor& a, Pivots into, int* info) {
-  if (!into.data) return tell(info, eliminate(a));
-  auto [factors, pivots, found] = at::linalg_lu_factor_ex(a);
-  a.copy_(factors);
-  into.tensor(pivots.numel(), true).copy_(pivots);
-  tell(info, found.item<int>());
-}
-
-at::Tensor solved(const at::Tensor& factors, Pivots from, cublasOperation_t op, const at::Tensor& b) {
-  int64_t n = factors.size(0);
-  at::Tensor pivots = from.data ? from.tensor(n).to(at::kInt) : at::arange(1, n + 1, at::kInt);
-  TORCH_CHECK(pivots.ge(1).logical_and(pivots.le(n)).all().item<bool>(), "a pivot is no row of the matrix");
-  bool is_plain = op == CUBLAS_OP_T && b.is_complex();  // torch has the adjoint alone
-  at::Tensor x = at::linalg_lu_solve(factors, pivots, is_plain ? b.conj() : b, true, op != CUBLAS_OP_N);
-  return is_plain ? x.conj() : x;
 }
 
 void invert_triangle(const at::Tensor& a, cublasFillMode_t fill, bool is_unit, int* info) {
@@ -94,15 +54,15 @@ cusolverStatus_t potrs(Caller by, cublasFillMode_t fill, int64_t n, int64_t colu
     tell(info, 0);
   });
 }
-cusolverStatus_t getrf(Caller by, int64_t m, int64_t n, Matrix a, Pivots pivots, int* info) {
-  return answered(by, n >= 0 && a.is_valid(m, n) && info, [&] { factor(a.tensor(m, n), pivots, info); });
+cusolverStatus_t getrf(Caller by, int64_t m, int64_t n, Matrix a, lu::Pivots pivots, int* info) {
+  return answered(by, n >= 0 && a.is_valid(m, n) && info, [&] { lu::factor(a.tensor(m, n), pivots, info); });
 }
-cusolverStatus_t getrs(Caller by, cublasOperation_t op, int64_t n, int64_t columns, Matrix a, Pivots pivots, Matrix b,
+cusolverStatus_t getrs(Caller by, cublasOperation_t op, int64_t n, int64_t columns, Matrix a, lu::Pivots pivots, Matrix b,
                        int* info) {
   bool is_valid = op >= CUBLAS_OP_N && op <= CUBLAS_OP_C && a.is_valid(n, n) && b.is_valid(n, columns) && info;
   return answered(by, is_valid, [&] {
     at::Tensor into = b.tensor(n, columns);
-    into.copy_(solved(a.tensor(n, n), pivots, op, into));
+    into.copy_(lu::solved(a.tensor(n, n), pivots, op, into));
     tell(info, 0);
   });
 }

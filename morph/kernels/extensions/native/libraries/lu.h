@@ -1,0 +1,21 @@
+// Factors L and U, for cuBLAS and cuSOLVER.
+#pragma once
+
+#include "numbers.h"
+
+namespace morph_cuda::lu {
+
+// Where a pivot is counted from 1. Without memory nothing is exchanged.
+struct Pivots {
+  const void* data;
+  c10::ScalarType type;
+
+  Pivots(const int* data) : data(data), type(at::kInt) {}
+  Pivots(const int64_t* data) : data(data), type(at::kLong) {}
+  at::Tensor tensor(int64_t n, bool writes = false) const { return memory(data, type, {n}, {1}, writes); }
+};
+
+void factor(const at::Tensor& a, Pivots into, int* info);  // in its place; `info` is LAPACK's
+at::Tensor solved(const at::Tensor& factors, Pivots from, cublasOperation_t op, const at::Tensor& b);
+
+}  // namespace morph_cuda::lu
