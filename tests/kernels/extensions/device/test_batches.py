@@ -94,6 +94,10 @@ def test_a_singular_matrix_is_told_by_its_number():
     a[1] = torch.ones(3, 3)
     assert run("DgetrfBatched", 3, places(a), 5, pivots, infos, 2) == SUPPORTED
     assert infos.tolist() == [0, 2]
+    c = matrix(3, 3, torch.float64, batch=(2,))
+    assert run("DgetriBatched", 3, places(a), 5, pivots, places(c), 5, infos, 2) == SUPPORTED
+    assert infos.tolist() == [0, 2]
+    assert c.isfinite().flatten(1).all(1).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("wrong", [(-1, 6, BATCH), (4, 3, BATCH), (4, 6, -1)])

@@ -49,12 +49,11 @@ cublasStatus_t getrs(Caller by, cublasOperation_t op, int n, int columns, const 
   });
 }
 
-// Of a matrix by its factors. LAPACK's number of the first zero in a diagonal, or 0.
+// Of a matrix by its factors. LAPACK's number of the first zero in a diagonal, by which it is divided as on a GPU, or 0.
 int invert(const at::Tensor& factors, lu::Pivots from, const at::Tensor& into) {
-  at::Tensor zeros = factors.diagonal().eq(0);
-  if (zeros.any().item<bool>()) return zeros.to(at::kInt).argmax().item<int>() + 1;
   into.copy_(lu::solved(factors, from, CUBLAS_OP_N, at::eye(factors.size(0), factors.options())));
-  return 0;
+  at::Tensor zeros = factors.diagonal().eq(0);
+  return zeros.any().item<bool>() ? zeros.to(at::kInt).argmax().item<int>() + 1 : 0;
 }
 
 template <class T>
@@ -79,9 +78,9 @@ cublasStatus_t matinv(Caller by, int n, const T* const* a, int lda, T* const* c,
     T** given = all(c, batch);
     for_each(batch, [&](int i) {
       at::Tensor factors = matrix(from[i], n, n, lda).clone(), exchanged = at::empty({n}, at::kInt);
-      int info;
-      lu::factor(factors, exchanged.mutable_data_ptr<int>(), &info);
-      *used(infos + i, 1, true) = info ? info : invert(factors, exchanged.const_data_ptr<int>(), matrix(given[i], n, n, ldc));
+      int* own = exchanged.mutable_data_ptr<int>();
+      lu::factor(factors, own, infos + i);
+      *used(infos + i, 1, true) = invert(factors, own, matrix(given[i], n, n, ldc));
     });
   });
 }
