@@ -17,7 +17,7 @@ from tests.scan.test_scanning import scanned
 KERNEL = """
     #include <cuda_runtime.h>
     #include <cudnn.h>
-    #include <texture_types.h>
+    #include <texture_fetch_functions.h>
     // asm("in a comment"); #include <mma.h>
     #define LANE(x) asm volatile("mov.u32 %0, %%laneid;" : "=r"(x))
     __device__ const char* text = "asm volatile(tex1D(" ;
@@ -34,7 +34,7 @@ KERNEL = """
 FOUND = [
     (1, "kernel.cu", "cuda-source"),
     (3, "cudnn.h", "cuda-library"),
-    (4, "texture_types.h", "cuda-feature"),
+    (4, "texture_fetch_functions.h", "cuda-feature"),
     (6, "inline PTX", "cuda-assembly"),
     (14, "dynamic parallelism", "cuda-feature"),
 ]

@@ -20,14 +20,20 @@ _LIBRARIES = {
 }
 FEATURES: Mapping[str, str] = {
     "inline PTX": "write it in C++",
-    "textures": "read global memory",
+    "texture references": "they were removed in CUDA 12; use a texture object",
+    "mipmapped arrays": "use an array for each level",
     NESTED: "launch both kernels from the host",
     "at::cuda::blas": "use at::mm and its like, or cuBLAS",
 }
 """By its name, what to do instead."""
 _BEFORE_A_CALL = ("return", "else", "do", "throw", "case")
+_NUMBER = r"(?:(?:un)?signed\s+)?(?:u?(?:char|short|int)|unsigned|float)[1-4]?"
 _PATTERNS = {
-    "textures": r"\btex[123]D(?:fetch|Lod|Grad|Layered)?\s*[<(]|\bcudaTextureObject_t\b",
+    "texture references": (
+        rf"\btexture\s*<\s*(?:{_NUMBER}\s*>\s*\w+\s*;|[\w\s:]+,\s*(?:[1-3]|cudaTextureType\w+)\s*[,>])"
+        r"|\bcuda(?:Bind|Unbind)Texture\w*\s*\(|\btextureReference\b"
+    ),
+    "mipmapped arrays": r"\bcuda(?:Malloc|Free|Get)Mipmapped\w+\s*\(",
     "at::cuda::blas": r"\bcuda::blas::(?:gem|bgem|int8|scaled|v?dot|trsm|ge[lt]|geqrf)\w*",
 }
 

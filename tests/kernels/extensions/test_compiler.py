@@ -18,7 +18,8 @@ REFUSED = {
     'asm("mov.u32 %[x], 1;" : [y] "=r"(out[0]));': "inline PTX (there is no operand x)",
     "asm volatile(TEXT);": "inline PTX (its text is not made of string literals alone)",
     "kernel<<<1, 1>>>(out);": "dynamic parallelism",
-    "out[0] = tex1Dfetch<int>(0, 1);": "textures",
+    "texture<float, 2, cudaReadModeElementType> t;": "texture references; they were removed in CUDA 12",
+    "cudaMallocMipmappedArray(0, 0, {}, 2);": "mipmapped arrays",
     "at::cuda::blas::gemm<float>('n');": "at::cuda::blas",
 }
 
@@ -69,7 +70,7 @@ def test_a_function_of_the_programs_own_is_not_a_librarys(nvcc, tmp_path):
     assert compile_source(nvcc, tmp_path, source) == (0, "")
 
 
-@pytest.mark.parametrize("header", ["texture_types.h", "thrust/partition.h", "cusolverSp.h"])
+@pytest.mark.parametrize("header", ["texture_fetch_functions.h", "thrust/partition.h", "cusolverSp.h"])
 def test_a_header_that_is_not_served_is_refused_by_name(nvcc, tmp_path, header):
     theirs = tmp_path / "include" / header  # a program may bring its own
     theirs.parent.mkdir(parents=True)

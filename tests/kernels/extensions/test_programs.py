@@ -75,6 +75,32 @@ def test_errors_are_numbers(run):
     assert "device-side assert triggered: n < 3" in done.stderr
 
 
+MISUSED = """\
+5 (misuse): tex1D: there is no texture object 0
+6 (misuse): tex2D of int32x1: the texture is of float32x1
+7 (misuse): tex2D of float32x2: the texture is of float32x1
+8 (misuse): tex2DLayered: the texture is of two dimensions
+9 (misuse): tex2Dgather: it needs an array made with cudaArrayTextureGather
+10 (misuse): surf2Dread: nothing is at (32, 0, 0)
+11 (misuse): surf2Dwrite: a misaligned element at (2, 0, 0)
+12 (misuse): tex2D: the texture's array was freed
+12 (misuse): tex2D: there is no texture object"""
+
+
+@pytest.mark.long
+def test_misused_textures_and_surfaces(run):
+    run("nvcc", "-lineinfo", SOURCES / "textures.cu", "-o", "textures", MORPH_SANITIZE="memory")
+    done = run("./textures", MORPH_SANITIZE="memory")
+    names = (
+        "InvalidFilterSetting InvalidValue InvalidChannelDescriptor NotSupported InvalidValue NotSupported"
+    )
+    assert done.stdout.split() == [f"cudaError{name}" for name in [*names.split(), *["LaunchFailure"] * 9]]
+    for line in MISUSED.splitlines():
+        assert f"textures.cu:{line}" in done.stderr
+    said = run("./textures", "past", status=700 % 256, MORPH_SANITIZE="memory").stderr
+    assert "textures.cu:14 (past): a read of 4 bytes" in said
+
+
 @pytest.mark.long
 def test_trap_ends_a_launch(run, tmp_path):
     (tmp_path / "trap.cu").write_text(

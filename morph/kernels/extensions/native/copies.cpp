@@ -1,9 +1,9 @@
 // The copies and fills of CUDA's runtime library. All memory is the host's, and a copy is done when its call returns.
-#include "morph/runtime.h"
+#include "copies.h"
 
+#include "arrays.h"
 #include "device.h"
 #include "errors.h"
-#include "graphs.h"
 #include "sanitizer/calls.h"
 
 #include <cstring>
@@ -12,22 +12,6 @@
 namespace morph_cuda {
 namespace {
 
-// When a copy or a fill runs, and of which call.
-struct Order {
-  cudaStream_t stream;
-  bool blocks;
-  const char* name;
-};
-Order at_once(const char* name = __builtin_FUNCTION()) { return {nullptr, true, name}; }
-// Work on a stream, of which a graph keeps a copy.
-template <class F>
-cudaError_t on(cudaStream_t stream, cudaGraphNodeType type, F work, const char* name = __builtin_FUNCTION()) {
-  return graphs::in_order(stream, type, [=](cudaStream_t where) { return work(Order{where, false, name}); });
-}
-template <class F>
-cudaError_t copied_on(cudaStream_t stream, F work, const char* name = __builtin_FUNCTION()) {
-  return on(stream, cudaGraphNodeTypeMemcpy, work, name);
-}
 template <class F>
 cudaError_t filled_on(cudaStream_t stream, F work, const char* name = __builtin_FUNCTION()) {
   return on(stream, cudaGraphNodeTypeMemset, work, name);
@@ -52,15 +36,8 @@ cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_p
                       Order order) {
   if (height > 1 && (width > to_pitch || width > from_pitch)) return remembered(cudaErrorInvalidPitchValue);
   if (width * height && (!to || !from)) return remembered(cudaErrorInvalidValue);
-  if (width == to_pitch && width == from_pitch) width *= std::exchange(height, 1);
-  auto target = [&](size_t row) { return static_cast<char*>(to) + row * to_pitch; };
-  auto source = [&](size_t row) { return static_cast<const char*>(from) + row * from_pitch; };
-  auto uses = [&](sanitizer::Call& call) {
-    for (size_t row = 0; row < height; row++) call.use(source(row), width, false), call.use(target(row), width, true);
-  };
-  return done(order, uses, [&](auto place) {
-    for (size_t row = 0; row < height; row++) std::memmove(place(target(row)), place(source(row)), width);
-  });
+  char* source = static_cast<char*>(const_cast<void*>(from));
+  return copy_box({static_cast<char*>(to), to_pitch, height}, {source, from_pitch, height}, {width, height, 1}, order);
 }
 
 cudaError_t copy(void* to, const void* from, size_t bytes, Order order) {
@@ -89,30 +66,56 @@ cudaError_t fill(void* to, int value, size_t bytes, Order order) {
   return fill_space({to, bytes, bytes, 1}, value, {bytes, 1, 1}, order);
 }
 
+// One side of a copy of a space. Places and widths count an array's elements, or bytes where there is no array.
+struct Side {
+  cudaArray_t array;
+  const cudaPitchedPtr& memory;
+  const cudaPos& at;
+};
+cudaError_t box_of(const Side& side, const cudaExtent& bytes, Box& box) {
+  const cudaPitchedPtr& of = side.memory;
+  const cudaPos& at = side.at;
+  if (side.array && of.ptr) return cudaErrorInvalidValue;
+  if (side.array) return box_of(side.array, {at.x * side.array->element(), at.y, at.z}, bytes, box);
+  if (!of.ptr) return cudaErrorInvalidValue;
+  box = {static_cast<char*>(of.ptr) + (at.z * of.ysize + at.y) * of.pitch + at.x, of.pitch, of.ysize};
+  return bytes.width + at.x > of.pitch ? cudaErrorInvalidPitchValue : cudaSuccess;
+}
+
 cudaError_t copy_space(const cudaMemcpy3DParms* how, Order order) {
-  if (!how || how->srcArray || how->dstArray) return remembered(how ? cudaErrorNotSupported : cudaErrorInvalidValue);
-  const cudaExtent& space = how->extent;
-  if (!space.width || !space.height || !space.depth) return cudaSuccess;
-  auto start = [](const cudaPitchedPtr& of, const cudaPos& at) {
-    return static_cast<char*>(of.ptr) + (at.z * of.ysize + at.y) * of.pitch + at.x;
-  };
-  const cudaPitchedPtr &from = how->srcPtr, &to = how->dstPtr;
-  if (!from.ptr || !to.ptr) return remembered(cudaErrorInvalidValue);
-  if (space.width + how->srcPos.x > from.pitch || space.width + how->dstPos.x > to.pitch)
-    return remembered(cudaErrorInvalidPitchValue);
-  char *source = start(from, how->srcPos), *target = start(to, how->dstPos);
-  auto uses = [&](sanitizer::Call& call) {
-    each_row(space, from.pitch, from.ysize, [&](size_t at) { call.use(source + at, space.width, false); });
-    each_row(space, to.pitch, to.ysize, [&](size_t at) { call.use(target + at, space.width, true); });
-  };
-  return done(order, uses, [&](auto place) {
-    for (size_t z = 0; z < space.depth; z++)
-      for (size_t y = 0; y < space.height; y++)
-        std::memmove(place(target + (z * to.ysize + y) * to.pitch), place(source + (z * from.ysize + y) * from.pitch), space.width);
-  });
+  if (!how) return remembered(cudaErrorInvalidValue);
+  cudaExtent bytes = how->extent;
+  if (!bytes.width || !bytes.height || !bytes.depth) return cudaSuccess;
+  for (cudaArray_t each : {how->srcArray, how->dstArray})
+    if (each && !is_live(each)) return remembered(cudaErrorInvalidResourceHandle);
+  cudaArray_t array = how->srcArray ? how->srcArray : how->dstArray;
+  bool differs = array && how->dstArray && array->element() != how->dstArray->element();
+  if (differs) return remembered(cudaErrorInvalidValue);
+  bytes.width *= array ? array->element() : 1;
+  Box source, target;
+  if (cudaError_t error = box_of({how->srcArray, how->srcPtr, how->srcPos}, bytes, source)) return remembered(error);
+  if (cudaError_t error = box_of({how->dstArray, how->dstPtr, how->dstPos}, bytes, target)) return remembered(error);
+  return copy_box(target, source, bytes, order);
 }
 
 }  // namespace
+
+cudaError_t copy_box(const Box& to, const Box& from, cudaExtent bytes, Order order) {
+  bool is_whole = bytes.depth == 1 && bytes.width == to.pitch && bytes.width == from.pitch;
+  if (is_whole) bytes.width *= std::exchange(bytes.height, 1);
+  auto uses = [&](sanitizer::Call& call) {
+    each_row(bytes, from.pitch, from.height, [&](size_t at) { call.use(from.start + at, bytes.width, false); });
+    each_row(bytes, to.pitch, to.height, [&](size_t at) { call.use(to.start + at, bytes.width, true); });
+  };
+  return done(order, uses, [&](auto place) {
+    for (size_t z = 0; z < bytes.depth; z++)
+      for (size_t y = 0; y < bytes.height; y++) {
+        char* target = to.start + (z * to.height + y) * to.pitch;
+        std::memmove(place(target), place(from.start + (z * from.height + y) * from.pitch), bytes.width);
+      }
+  });
+}
+
 }  // namespace morph_cuda
 
 using namespace morph_cuda;

@@ -3,6 +3,7 @@
 #include "morph/launch.h"
 #include "morph/runtime.h"
 
+#include "arrays.h"
 #include "device.h"
 #include "errors.h"
 #include "graphs.h"
@@ -73,6 +74,8 @@ const std::map<int, Words>& words() {
       {9, {"cudaErrorInvalidConfiguration", "invalid configuration argument"}},
       {12, {"cudaErrorInvalidPitchValue", "invalid pitch argument"}},
       {17, {"cudaErrorInvalidDevicePointer", "invalid device pointer"}},
+      {20, {"cudaErrorInvalidChannelDescriptor", "invalid channel descriptor"}},
+      {26, {"cudaErrorInvalidFilterSetting", "linear filtering not supported for non-float type"}},
       {98, {"cudaErrorInvalidDeviceFunction", "invalid device function"}},
       {100, {"cudaErrorNoDevice", "no CUDA-capable device is detected"}},
       {101, {"cudaErrorInvalidDevice", "invalid device ordinal"}},
@@ -148,8 +151,11 @@ int attribute_of(const cudaDeviceProp& p, cudaDeviceAttr which) {
     case cudaDevAttrMaxPitch: return int(p.memPitch);
     case cudaDevAttrReservedSharedMemoryPerBlock: return int(p.reservedSharedMemPerBlock);
     case cudaDevAttrIntegrated: case cudaDevAttrKernelExecTimeout: return 0;
-    default: TORCH_CHECK(false, "the software device has no attribute ", int(which));
+    default: break;
   }
+  int limit = texture_limit(which);
+  TORCH_CHECK(limit, "the software device has no attribute ", int(which));
+  return limit;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The software device, by torch's own interfaces.
 #include "device.h"
 
+#include "arrays.h"
 #include "graphs.h"
 
 #include "sanitizer/checks.h"
@@ -132,8 +133,9 @@ cudaDeviceProp properties_of(int index) {
   p.maxGridSize[0] = 0x7fffffff, p.maxGridSize[1] = p.maxGridSize[2] = 65535;
   p.maxThreadsPerMultiProcessor = int(number(of, "max_threads_per_multi_processor"));
   p.maxBlocksPerMultiProcessor = int(number(of, "_max_blocks_per_multi_processor"));
-  p.memPitch = 0x7fffffff, p.totalConstMem = 65536, p.textureAlignment = 512;
-  p.canMapHostMemory = p.concurrentKernels = p.unifiedAddressing = p.managedMemory = 1;
+  p.memPitch = 0x7fffffff, p.totalConstMem = 65536;
+  tell_texture_limits(p);
+  p.canMapHostMemory = p.concurrentKernels = p.unifiedAddressing = p.managedMemory = p.computePreemptionSupported = 1;
   return p;
 }
 

@@ -1,6 +1,7 @@
 // CUDA's runtime, and in a source for nvcc what the language itself has.
 #pragma once
 
+#include "morph/arrays.h"
 #include "morph/runtime.h"
 
 #ifdef __cplusplus
@@ -12,6 +13,7 @@
 #include "morph/atomics.h"
 #include "morph/launch.h"
 #include "morph/shared.h"
+#include "morph/textures.h"
 #include "morph/threads.h"
 #endif
 #endif

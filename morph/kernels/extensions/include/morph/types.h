@@ -129,12 +129,17 @@ struct cudaDeviceProp {
   char name[256];
   cudaUUID_t uuid;
   size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor, reservedSharedMemPerBlock;
-  size_t memPitch, totalConstMem, textureAlignment;
+  size_t memPitch, totalConstMem, textureAlignment, texturePitchAlignment, surfaceAlignment;
+  int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2], maxTexture2DMipmap[2], maxTexture2DLinear[3];
+  int maxTexture2DGather[2], maxTexture3D[3], maxTexture3DAlt[3], maxTextureCubemap, maxTexture1DLayered[2];
+  int maxTexture2DLayered[3], maxTextureCubemapLayered[2], maxSurface1D, maxSurface2D[2], maxSurface3D[3];
+  int maxSurface1DLayered[2], maxSurface2DLayered[3], maxSurfaceCubemap, maxSurfaceCubemapLayered[2];
   int regsPerBlock, regsPerMultiprocessor, warpSize, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
   int major, minor, clockRate, memoryClockRate, memoryBusWidth, multiProcessorCount, maxThreadsPerMultiProcessor;
   int maxBlocksPerMultiProcessor, l2CacheSize, persistingL2CacheMaxSize, integrated, canMapHostMemory, concurrentKernels;
   int asyncEngineCount, unifiedAddressing, managedMemory, concurrentManagedAccess, pageableMemoryAccess, computeMode;
-  int cooperativeLaunch, isMultiGpuBoard, pciBusID, pciDeviceID, pciDomainID, ECCEnabled;
+  int cooperativeLaunch, cooperativeMultiDeviceLaunch, computePreemptionSupported, isMultiGpuBoard, tccDriver, ECCEnabled;
+  int pciBusID, pciDeviceID, pciDomainID;
 };
 
 typedef enum {

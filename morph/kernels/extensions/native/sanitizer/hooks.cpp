@@ -39,6 +39,10 @@ inline void fence_for(int order) {
 
 }  // namespace
 
+void morph_cuda::sanitizer::note_use(const void* start, size_t bytes, bool writes, const void* site) {
+  use(start, bytes, writes ? Kind::kWrite : Kind::kRead, false, site);
+}
+
 #define SITE __builtin_return_address(0)
 // g++ takes 16 bytes at a multiple of 8 for aligned.
 #define ALIGNMENT(BYTES) (BYTES < 8 ? BYTES : 8)

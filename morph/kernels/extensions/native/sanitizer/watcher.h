@@ -29,5 +29,6 @@ class Watcher {
 };
 
 extern thread_local Watcher* active;  // of this thread of the host; null: it runs nothing of the device's
+void note_use(const void* start, size_t bytes, bool writes, const void* site);  // by the runtime, for a kernel
 
 }  // namespace morph_cuda::sanitizer

@@ -87,7 +87,7 @@ int copy_box(int* from, int* to) {
   back.extent.width = space.pitch + 1;
   if (cudaMemcpy3D(&back) != cudaErrorInvalidPitchValue) return 5;
   back.extent.width = row, back.srcArray = reinterpret_cast<cudaArray_t>(from);
-  if (cudaMemcpy3D(&back) != cudaErrorNotSupported) return 6;
+  if (cudaMemcpy3D(&back) != cudaErrorInvalidResourceHandle) return 6;
   if (cudaMemcpy2D(space.ptr, 1, from, 1, row, 1, cudaMemcpyDefault)) return 7;  // no pitch is gone by
   if (cudaMemcpy2D(space.ptr, 1, from, 1, row, 2, cudaMemcpyDefault) != cudaErrorInvalidPitchValue) return 8;
   cudaGetLastError();
