@@ -18,6 +18,7 @@ from morph.kernels.ptx import (  # noqa: F401  each registers its instructions
     conversions,
     matrices,
     memory,
+    video,
     warps,
 )
 from morph.kernels.ptx.errors import UnsupportedInstructionError

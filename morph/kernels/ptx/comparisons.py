@@ -25,6 +25,16 @@ def _selected(call: Call) -> str:
     return f"({p} ? {a} : {b})"
 
 
+@translates("slct")
+def _selected_by_sign(call: Call) -> str:
+    call.only(())
+    of, by = call.types
+    if by.name != "s32":
+        raise call.refusal(f"by .{by.name} it is not translated")
+    a, b, c = call.sources(of, of, by)
+    return f"(int32_t({c}) >= 0 ? {a} : {b})"
+
+
 @translates("setp")
 def _compared(call: Call) -> str:
     if call.type.is_pair:

@@ -127,6 +127,14 @@ INTEGERS: dict[str, Callable[..., int]] = {
     "vabsdiff4.s32.s32.u32.add $0, $1, $2, $3;": lambda a, b, c: (
         c + sum(abs(signed(a >> at & 255, 8) - (b >> at & 255)) for at in range(0, 32, 8))
     ),
+    "vadd.s32.s32.s32 $0, $1.h1, $2.h0;": lambda a, b: signed(a >> 16, 16) + signed(b & 65535, 16),
+    "vsub.s32.u32.u32 $0, $1.h0, $2.b3;": lambda a, b: (a & 65535) - (b >> 24),
+    "vabsdiff.u32.s32.u32 $0, $1.b1, $2;": lambda a, b: abs(signed(a >> 8 & 255, 8) - b),
+    "vmax.s32.s32.s32.max $0, $1, $2, $3;": lambda a, b, c: max(signed(each, 32) for each in (a, b, c)),
+    "vmin.s32.s32.u32.add $0, $1, $2, $3;": lambda a, b, c: min(signed(a, 32), b) + c,
+    "vsub.u32.u32.u32.add $0, $1, $2, $3;": lambda a, b, c: a - b + c,
+    "vadd.u32.s32.s32.sat.min $0, $1, $2, $3;": lambda a, b, c: min(max(0, signed(a, 32) + signed(b, 32)), c),
+    "slct.b32.s32 $0, $1, $2, $3;": lambda a, b, c: a if c < 1 << 31 else b,
     "mov.b64 $0, {$1, $2};": lambda a, b: a & 0xFFFFFFFF | (b & 0xFFFFFFFF) << 32,
     "{ .reg .b32 a, b; mov.b64 {a, b}, $1; add.u32 $0, a, b; }": lambda a: (a & 0xFFFFFFFF) + (a >> 32),
     "{ .reg .pred p; setp.lt.s32 p, $1, $2; selp.b32 $0, $1, $2, p; }": lambda a, b: min(
