@@ -1,4 +1,4 @@
-"""The kernels of a source that is compiled at run time: each one is put on the list of its module."""
+"""The kernels of a source by their definitions: on the list of a module, or known by their addresses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from morph.kernels.extensions import launches
 from morph.kernels.extensions.source import Edits, Source
 
-_TEMPLATE = re.compile(r"(?<!\w)template\s*<")
+_NAME = re.compile(r"[\w:]+\Z")
 
 
 class Definition(NamedTuple):
@@ -29,12 +29,25 @@ class Definition(NamedTuple):
 def add(source: Source, edits: Edits) -> None:
     """Put what lists a kernel after the definition of each; templates are asked for by their arguments."""
     for number, each in enumerate(_definitions(source)):
-        kernel = f"&{each.name}"
-        if "=" not in each.parameters:  # the type tells overloaded functions apart, and takes no defaults
-            kernel = f"static_cast<void (*)({launches.LINE.sub(' ', each.parameters)})>({kernel})"
-        edits.replace(
-            each.end, each.end, f" static const ::morph_cuda::Known morph_known_{number}(nullptr, {kernel});"
-        )
+        known = f" static const ::morph_cuda::Known morph_known_{number}(nullptr, {_pointer(each)});"
+        edits.replace(each.end, each.end, known)
+
+
+def remember(source: Source, edits: Edits) -> None:
+    """Let each kernel be launched by its address, which a file that nvcc does not compile may take."""
+    for number, each in enumerate(_definitions(source)):
+        address = f"::morph_cuda::kernel_address->*{_pointer(each)}"
+        edits.replace(each.end, each.end, f" static void* const morph_address_{number} = {address};")
+
+
+def _pointer(kernel: Definition) -> str:
+    """Return a pointer to a kernel; the type tells overloaded functions apart, and takes no defaults.
+
+    Where a kernel of a namespace is defined outside of it, its types are not found by their names.
+    """
+    if "=" in kernel.parameters or "::" in kernel.name:
+        return f"&{kernel.name}"
+    return f"static_cast<void (*)({launches.LINE.sub(' ', kernel.parameters)})>(&{kernel.name})"
 
 
 def _definitions(source: Source) -> Iterator[Definition]:
@@ -42,9 +55,10 @@ def _definitions(source: Source) -> Iterator[Definition]:
         opening = called.end() - 1
         closing = source.close(opening)
         body = re.compile(r"\s*\{").match(source.code, closing + 1)
-        if body and not _TEMPLATE.search(_before(source, place)):
+        if body and ">" not in _before(source, place):  # which ends what is before a template
             end = source.close(body.end() - 1) + 1
-            yield Definition(called[1], source.text[opening + 1 : closing], end)
+            name = _NAME.search(source.code[place : called.end(1)])
+            yield Definition(name[0] if name else called[1], source.text[opening + 1 : closing], end)
 
 
 def _before(source: Source, place: int) -> str:

@@ -73,8 +73,7 @@ def translate(text: str, *, is_checked: bool = False, is_module: bool = False) -
     _check_bounds(source, edits)
     if not is_checked:
         _inline_short(source, edits)
-    if is_module:
-        entries.add(source, edits)
+    (entries.add if is_module else entries.remember)(source, edits)
     words = _MODULES if is_module else _WORDS
     result = outside_literals(edits.result(), functools.partial(_in_source, is_checked, words))
     headers = [outside_literals(header, _in_header) for header in source.headers]

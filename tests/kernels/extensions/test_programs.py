@@ -159,6 +159,13 @@ def test_a_program_of_several_files(run):
     assert run("./parts").stdout == PARTS
 
 
+def test_a_file_of_c_plus_plus_launches_kernels_by_their_addresses(run, toolkit):
+    run("nvcc", "-c", SOURCES / "addressed.cu", "-o", "kernels.o")
+    run("g++", f"-I{toolkit / 'include'}", "-c", SOURCES / "addressed.cpp", "-o", "host.o")
+    run("nvcc", "kernels.o", "host.o", "-o", "addressed")
+    assert run("./addressed").stdout == "0 0 14 14\n"
+
+
 @pytest.mark.long
 def test_a_program_in_c(run):
     run("nvcc", SOURCES / "in_c.c", SOURCES / "root.c", "-lcusparse", "-o", "in_c")
