@@ -17,6 +17,7 @@ from morph.kernels.extensions.source import LEFT_OUT, Edits, Source, outside_lit
 _BARRIER = (
     r"__syncthreads\s*\(|__syncthreads_(?:count|and|or)\s*\(|\.\s*sync\s*\(\s*\)|\bsync\s*\(\s*\w+\s*\)"
 )
+_SUM = r"(?<=[;{}])\s*(?=atomicAdd\s*\()"
 _EXTERNAL = (
     r"(?<!\w)(?:extern\b[^;{}=]*?__shared__|__shared__\s+extern)\b(?P<kind>[^;{}=]*?)"
     r"(?<!\w)(?P<name>\w+)\s*\[\s*\]\s*;"
@@ -65,6 +66,7 @@ def translate(text: str, *, is_checked: bool = False, is_module: bool = False) -
     _refuse(source)
     edits = Edits(source)
     _take_turns(source, edits)
+    _keep_step(source, edits)
     _find_dynamic_memory(source, edits)
     _name_templates(source, edits)
     assembly.translate(source, edits)
@@ -117,6 +119,29 @@ def _take_turns(source: Source, edits: Edits) -> None:
         end = source.close(loop)
         if source.code[barrier:end].strip(" \n;)"):  # something follows the last barrier
             edits.replace(end, end, " ::morph_cuda::let_others_on(); ")
+
+
+def _keep_step(source: Source, edits: Edits) -> None:
+    """Let the others on before and after each sum of a function that has matched a warp's lanes.
+
+    The lanes of a group add up in shared memory what their leader has set to 0 just before, and reads in the
+    next statement. On a GPU nothing but their pace orders that.
+    """
+    matches = [match.end() for match in source.find(r"__match_any_sync\s*\(")]
+    ends = [_end_of_function(source, match) for match in matches]
+    for sum in source.find(_SUM) if matches else ():
+        if any(match < sum.start() < end for match, end in zip(matches, ends, strict=True)):
+            after = source.code.index(";", source.close(source.code.index("(", sum.end()))) + 1
+            for place in (sum.end(), after):
+                edits.replace(place, place, " ::morph_cuda::let_others_on(); ")
+
+
+def _end_of_function(source: Source, place: int) -> int:
+    """Return where the function around a place ends, or the class that it is in."""
+    end, brace = place, source.enclosing(place)
+    while brace >= 0 and _is_in_function(source, brace + 1):
+        end, brace = source.close(brace), source.enclosing(brace)
+    return end
 
 
 def _loops_around(source: Source, place: int) -> Iterator[int]:

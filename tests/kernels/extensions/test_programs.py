@@ -166,6 +166,11 @@ def test_a_file_of_c_plus_plus_launches_kernels_by_their_addresses(run, toolkit)
     assert run("./addressed").stdout == "0 0 14 14\n"
 
 
+def test_lanes_that_match_keep_step(run):
+    run("nvcc", SOURCES / "in_step.cu", "-o", "in_step")
+    assert run("./in_step").stdout == "0\n"
+
+
 @pytest.mark.long
 def test_a_program_in_c(run):
     run("nvcc", SOURCES / "in_c.c", SOURCES / "root.c", "-lcusparse", "-o", "in_c")
