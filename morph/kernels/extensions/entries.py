@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -25,6 +26,14 @@ class Definition(NamedTuple):
     parameters: str
     end: int
 
+    @property
+    def is_told_by_type(self) -> bool:
+        """Whether its parameters tell it from others of its name: a type takes no defaults.
+
+        Where a kernel of a namespace is defined outside of it, its types are not found by their names.
+        """
+        return "=" not in self.parameters and "::" not in self.name
+
 
 def add(source: Source, edits: Edits) -> None:
     """Put what lists a kernel after the definition of each; templates are asked for by their arguments."""
@@ -35,30 +44,35 @@ def add(source: Source, edits: Edits) -> None:
 
 def remember(source: Source, edits: Edits) -> None:
     """Let each kernel be launched by its address, which a file that nvcc does not compile may take."""
+    names = collections.Counter(called[1] for _, called, _ in _bodies(source))
     for number, each in enumerate(_definitions(source)):
+        if not each.is_told_by_type and names[each.name.rpartition("::")[2]] > 1:
+            continue
         address = f"::morph_cuda::kernel_address->*{_pointer(each)}"
         edits.replace(each.end, each.end, f" static void* const morph_address_{number} = {address};")
 
 
 def _pointer(kernel: Definition) -> str:
-    """Return a pointer to a kernel; the type tells overloaded functions apart, and takes no defaults.
-
-    Where a kernel of a namespace is defined outside of it, its types are not found by their names.
-    """
-    if "=" in kernel.parameters or "::" in kernel.name:
+    if not kernel.is_told_by_type:
         return f"&{kernel.name}"
     return f"static_cast<void (*)({launches.LINE.sub(' ', kernel.parameters)})>(&{kernel.name})"
 
 
 def _definitions(source: Source) -> Iterator[Definition]:
+    for place, called, body in _bodies(source):
+        if ">" in _before(source, place):  # which ends what is before a template
+            continue
+        name = _NAME.search(source.code[place : called.end(1)])
+        parameters = source.text[called.end() : source.close(called.end() - 1)]
+        yield Definition(name[0] if name else called[1], parameters, source.close(body) + 1)
+
+
+def _bodies(source: Source) -> Iterator[tuple[int, re.Match[str], int]]:
+    """Yield where the kernels are defined, the match of each one's name, and where its body opens."""
     for place, called in launches.kernels(source):
-        opening = called.end() - 1
-        closing = source.close(opening)
-        body = re.compile(r"\s*\{").match(source.code, closing + 1)
-        if body and ">" not in _before(source, place):  # which ends what is before a template
-            end = source.close(body.end() - 1) + 1
-            name = _NAME.search(source.code[place : called.end(1)])
-            yield Definition(name[0] if name else called[1], source.text[opening + 1 : closing], end)
+        body = re.compile(r"\s*\{").match(source.code, source.close(called.end() - 1) + 1)
+        if body:
+            yield place, called, body.end() - 1
 
 
 def _before(source: Source, place: int) -> str:
