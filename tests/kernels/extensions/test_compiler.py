@@ -123,6 +123,12 @@ def test_a_launch_by_macros_of_a_systems_header(nvcc, tmp_path):
     assert compile_source(nvcc, tmp_path, source, "-isystem", str(nvcc.parents[1] / "include")) == (0, "")
 
 
+def test_the_hosts_code_may_have_functions_of_its_own_that_nvcc_has(nvcc, tmp_path):
+    source = "#include <cuda_runtime.h>\n#include <cuda_fp16.h>\ninline int max(int a, int b) { return a; }\n"
+    (tmp_path / "own.cpp").write_text(source + "inline float rsqrtf(float x) { return max(1, 2); }\n")
+    subprocess.run([nvcc, "-c", "own.cpp", "-o", "own.o"], cwd=tmp_path, check=True)
+
+
 def test_assembly_of_the_host_is_left_to_the_hosts_compiler(nvcc, tmp_path):
     source = '__asm__(".symver powf,powf@GLIBC_2.2.5");\nvoid pause() { asm volatile("pause"); }\n'
     assert compile_source(nvcc, tmp_path, source) == (0, "")

@@ -7,6 +7,7 @@
 #define CUDART_NAN_F __int_as_float(0x7fffffff)
 #define CUDART_MIN_DENORM_F __int_as_float(0x00000001)
 #define CUDART_MAX_NORMAL_F __int_as_float(0x7f7fffff)
+#define CUDART_NORM_HUGE_F 3.402823466e38f
 #define CUDART_NEG_ZERO_F __int_as_float(int(0x80000000))
 #define CUDART_ZERO_F 0.0f
 #define CUDART_ONE_F 1.0f

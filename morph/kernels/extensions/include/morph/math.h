@@ -72,9 +72,11 @@ MORPH_UNARY(__cosf, float, std::cos(x))
 MORPH_UNARY(__tanf, float, std::tan(x))
 MORPH_UNARY(__tanhf, float, std::tanh(x))
 MORPH_UNARY(__saturatef, float, x > 0 ? (x < 1 ? x : 1.f) : 0.f)
+#ifdef __CUDACC__  // the host's compiler lets programs define these themselves
 MORPH_UNARY(rsqrtf, float, 1 / std::sqrt(x))
 MORPH_UNARY(rsqrt, float, 1 / std::sqrt(x))
 MORPH_UNARY(rsqrt, double, 1 / std::sqrt(x))
+#endif
 MORPH_UNARY(rcbrtf, float, 1 / std::cbrt(x))
 MORPH_UNARY(rcbrt, double, 1 / std::cbrt(x))
 MORPH_UNARY(sinpif, float, float(std::sin(M_PI * std::remainder(double(x), 2.0))))
@@ -99,6 +101,7 @@ inline int __double2loint(double x) { return int(morph_cuda::bits<long long>(x))
 inline int __double2hiint(double x) { return int(morph_cuda::bits<long long>(x) >> 32); }
 inline double __hiloint2double(int high, int low) { return morph_cuda::bits<double>((long long)high << 32 | unsigned(low)); }
 
+#ifdef __CUDACC__
 // The numbers of C, as overloads for mixed types.
 #define MORPH_EXTREMA(T)                                     \
   inline T min(T a, T b) { return b < a ? b : a; }           \
@@ -125,6 +128,7 @@ inline long long llmin(long long a, long long b) { return min(a, b); }
 inline long long llmax(long long a, long long b) { return max(a, b); }
 inline unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
 inline unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
+#endif
 
 // Loads and stores with a hint for the caches.
 #define MORPH_LOAD(NAME) \
@@ -153,6 +157,8 @@ inline void __prof_trigger(int) {}
 #define __builtin_assume(condition) ((void)0)
 
 #include "morph/integers.h"
-#include "morph/dpx.h"
 #include "morph/rounding.h"
 #include "morph/special.h"
+#ifdef __CUDACC__
+#include "morph/dpx.h"
+#endif

@@ -178,26 +178,26 @@ inline cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, cudaM
   return cudaMemPrefetchAsync(pointer, bytes, morph_number_of(place), stream);
 }
 
-template <class T> inline cudaError_t cudaMalloc(T** p, size_t n) { return cudaMalloc(reinterpret_cast<void**>(p), n); }
+template <class T> inline cudaError_t cudaMalloc(T** p, size_t n) { return cudaMalloc((void**)p, n); }
 template <class T>
-inline cudaError_t cudaMallocAsync(T** p, size_t n, cudaStream_t s) { return cudaMallocAsync(reinterpret_cast<void**>(p), n, s); }
+inline cudaError_t cudaMallocAsync(T** p, size_t n, cudaStream_t s) { return cudaMallocAsync((void**)p, n, s); }
 template <class T>
 inline cudaError_t cudaMallocManaged(T** p, size_t n, unsigned flags = cudaMemAttachGlobal) {
-  return cudaMallocManaged(reinterpret_cast<void**>(p), n, flags);
+  return cudaMallocManaged((void**)p, n, flags);
 }
 template <class T>
 inline cudaError_t cudaMallocPitch(T** p, size_t* pitch, size_t width, size_t height) {
-  return cudaMallocPitch(reinterpret_cast<void**>(p), pitch, width, height);
+  return cudaMallocPitch((void**)p, pitch, width, height);
 }
 template <class T>
 inline cudaError_t cudaMallocHost(T** p, size_t n, unsigned flags = cudaHostAllocDefault) {
-  return cudaHostAlloc(reinterpret_cast<void**>(p), n, flags);
+  return cudaHostAlloc((void**)p, n, flags);
 }
 template <class T>
-inline cudaError_t cudaHostAlloc(T** p, size_t n, unsigned flags) { return cudaHostAlloc(reinterpret_cast<void**>(p), n, flags); }
+inline cudaError_t cudaHostAlloc(T** p, size_t n, unsigned flags) { return cudaHostAlloc((void**)p, n, flags); }
 template <class T>
 inline cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {
-  return cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
+  return cudaHostGetDevicePointer((void**)device, host, flags);
 }
 
 namespace morph_cuda {
