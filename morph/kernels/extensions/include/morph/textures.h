@@ -46,13 +46,12 @@ struct Fetched {
   static constexpr Wanted wanted(const char* function, Shape shape) {
     return {function, shape, All::is_real, All::count, sizeof(Part)};
   }
-  static T of(const Texel& texel) {
+  explicit Fetched(const Texel& texel) {
     Part parts[All::count];
     for (size_t i = 0; i < All::count; i++) parts[i] = All::is_real ? Part(texel.reals[i]) : Part(texel.integers[i]);
-    T all;
-    std::memcpy(&all, parts, sizeof all);
-    return all;
+    std::memcpy(&value, parts, sizeof value);
   }
+  T value;
 };
 
 }  // namespace morph_cuda
@@ -62,19 +61,19 @@ struct Fetched {
 #define MORPH_TEXTURE(NAME, PARAMETERS, FETCH, SHAPE, ...)                                                             \
   template <class T>                                                                                                   \
   inline T NAME(cudaTextureObject_t texture, MORPH_LIST PARAMETERS) {                                                  \
-    constexpr auto wanted = ::morph_cuda::Fetched<T>::wanted(#NAME, ::morph_cuda::Shape::SHAPE);                       \
-    return ::morph_cuda::Fetched<T>::of(::morph_cuda::FETCH(texture, wanted, __VA_ARGS__));                            \
+    return morph_cuda::Fetched<T>(morph_cuda::FETCH(                                                                   \
+        texture, morph_cuda::Fetched<T>::wanted(#NAME, morph_cuda::Shape::SHAPE), __VA_ARGS__)).value;                 \
   }                                                                                                                    \
   template <class T>                                                                                                   \
   inline void NAME(T* value, cudaTextureObject_t texture, MORPH_LIST PARAMETERS) {                                     \
-    constexpr auto wanted = ::morph_cuda::Fetched<T>::wanted(#NAME, ::morph_cuda::Shape::SHAPE);                       \
-    *value = ::morph_cuda::Fetched<T>::of(::morph_cuda::FETCH(texture, wanted, __VA_ARGS__));                          \
+    *value = morph_cuda::Fetched<T>(morph_cuda::FETCH(                                                                 \
+        texture, morph_cuda::Fetched<T>::wanted(#NAME, morph_cuda::Shape::SHAPE), __VA_ARGS__)).value;                 \
   }
 // There is one level, so what chooses among levels changes nothing.
 #define MORPH_TEXTURES(NAME, SHAPE, GRADIENT, PARAMETERS, ...)                                                         \
-  MORPH_TEXTURE(NAME, PARAMETERS, fetch, SHAPE, ::morph_cuda::Point{__VA_ARGS__})                                      \
-  MORPH_TEXTURE(NAME##Lod, (MORPH_LIST PARAMETERS, float), fetch, SHAPE, ::morph_cuda::Point{__VA_ARGS__})             \
-  MORPH_TEXTURE(NAME##Grad, (MORPH_LIST PARAMETERS, GRADIENT, GRADIENT), fetch, SHAPE, ::morph_cuda::Point{__VA_ARGS__})
+  MORPH_TEXTURE(NAME, PARAMETERS, fetch, SHAPE, morph_cuda::Point{__VA_ARGS__})                                        \
+  MORPH_TEXTURE(NAME##Lod, (MORPH_LIST PARAMETERS, float), fetch, SHAPE, morph_cuda::Point{__VA_ARGS__})               \
+  MORPH_TEXTURE(NAME##Grad, (MORPH_LIST PARAMETERS, GRADIENT, GRADIENT), fetch, SHAPE, morph_cuda::Point{__VA_ARGS__})
 MORPH_TEXTURE(tex1Dfetch, (int index), fetch_linear, kLinear, index)
 MORPH_TEXTURES(tex1D, k1D, float, (float x), x)
 MORPH_TEXTURES(tex2D, k2D, float2, (float x, float y), x, y)
@@ -83,7 +82,7 @@ MORPH_TEXTURES(tex1DLayered, k1DLayered, float, (float x, int layer), x, 0, 0, l
 MORPH_TEXTURES(tex2DLayered, k2DLayered, float2, (float x, float y, int layer), x, y, 0, layer)
 MORPH_TEXTURES(texCubemap, kCubemap, float4, (float x, float y, float z), x, y, z)
 MORPH_TEXTURES(texCubemapLayered, kCubemapLayered, float4, (float x, float y, float z, int layer), x, y, z, layer)
-MORPH_TEXTURE(tex2Dgather, (float x, float y, int component = 0), gather, k2D, ::morph_cuda::Point{x, y}, component)
+MORPH_TEXTURE(tex2Dgather, (float x, float y, int component = 0), gather, k2D, morph_cuda::Point{x, y}, component)
 #undef MORPH_TEXTURES
 #undef MORPH_TEXTURE
 
@@ -92,8 +91,8 @@ MORPH_TEXTURE(tex2Dgather, (float x, float y, int component = 0), gather, k2D, :
   inline void NAME##read(T* value, cudaSurfaceObject_t surface, MORPH_LIST PARAMETERS,                                 \
                          cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                                        \
     const void* place =                                                                                                \
-        ::morph_cuda::place_in(surface, #NAME "read", ::morph_cuda::Shape::SHAPE, mode,                                \
-                               ::morph_cuda::accessed_bytes<T>(), __VA_ARGS__);                                        \
+        morph_cuda::place_in(surface, #NAME "read", morph_cuda::Shape::SHAPE, mode,                                    \
+                               morph_cuda::accessed_bytes<T>(), __VA_ARGS__);                                          \
     if (place) std::memcpy(value, place, sizeof(T));                                                                   \
     else *value = {};                                                                                                  \
   }                                                                                                                    \
@@ -108,8 +107,8 @@ MORPH_TEXTURE(tex2Dgather, (float x, float y, int component = 0), gather, k2D, :
   inline void NAME##write(T value, cudaSurfaceObject_t surface, MORPH_LIST PARAMETERS,                                 \
                           cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                                       \
     void* place =                                                                                                      \
-        ::morph_cuda::place_in(surface, #NAME "write", ::morph_cuda::Shape::SHAPE, mode,                               \
-                               ::morph_cuda::accessed_bytes<T>(), __VA_ARGS__);                                        \
+        morph_cuda::place_in(surface, #NAME "write", morph_cuda::Shape::SHAPE, mode,                                   \
+                               morph_cuda::accessed_bytes<T>(), __VA_ARGS__);                                          \
     if (place) std::memcpy(place, &value, sizeof(T));                                                                  \
   }
 MORPH_SURFACE(surf1D, k1D, (int x), (x), x, 0, 0)
