@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from morph.kernels.extensions import toolkit
+from tests import platforms
 
 MODULES = {
     "cuda_specs": "def get_cuda_specs(): return 'specs'",
@@ -49,6 +50,7 @@ def test_one_that_was_compiled_for_nvidia_is_not(package: pathlib.Path) -> None:
 
 def test_one_that_was_built_under_morph_is(package: pathlib.Path, tmp_path: pathlib.Path) -> None:
     (tmp_path / "kernels.cu").write_text("__global__ void kernel() {}\nvoid run() { kernel<<<1, 1>>>(); }\n")
+    platforms.build_native_parts()
     nvcc = toolkit.assemble().home / "bin" / "nvcc"
     library = package / "libbitsandbytes_cuda130.so"
     subprocess.run([nvcc, "-shared", "kernels.cu", "-o", library], cwd=tmp_path, check=True)
