@@ -9,22 +9,19 @@ import dataclasses
 import os
 import pathlib
 import re
-import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 
 from morph.base import private, variables
 from morph.base.errors import MorphError
-from morph.kernels.extensions import assembly, c_sources, linking, zones
+from morph.kernels.extensions import assembly, commands, host_sources, linking, zones
 from morph.kernels.extensions import options as nvcc_options
 from morph.kernels.extensions.image import Image
 from morph.kernels.extensions.options import Options
 from morph.kernels.extensions.source import Source, SourceError
 from morph.kernels.extensions.translation import translate
 
-INCLUDE = pathlib.Path(__file__).parent / "include"
 _PREPROCESSOR = (
     *("-D__CUDACC__", "-D__NVCC__", "-D__CUDACC_EXTENDED_LAMBDA__"),
     *("-include", "cuda_runtime.h"),
@@ -76,11 +73,11 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _run(options: Options) -> int:
     if options.step == "version":
-        version = (_home() / "version.txt").read_text().strip()
+        version = (commands.home() / "version.txt").read_text().strip()
         print(f"nvcc: morph's\nCuda compilation tools, release {version}, V{version}.0")
         return 0
     if options.verbose:
-        print(linking.described(options, _home()), file=sys.stderr)
+        print(linking.described(options, commands.home()), file=sys.stderr)
     if options.dry:
         return 0
     refusal = os.environ.get("MORPH_NVCC_REFUSAL")
@@ -88,8 +85,17 @@ def _run(options: Options) -> int:
         print(f"nvcc: {', '.join(options.sources)}: {refusal}", file=sys.stderr)
         return 1
     if options.step == "device link":
-        return _call(
-            [*_compiler(), "-x", "c++", "-c", "-fPIC", os.devnull, "-o", options.output or "a_dlink.o"]
+        return commands.call(
+            [
+                *commands.compiler(),
+                "-x",
+                "c++",
+                "-c",
+                "-fPIC",
+                os.devnull,
+                "-o",
+                options.output or "a_dlink.o",
+            ]
         )
     with private.scratch("morph-nvcc-") as folder:
         return (
@@ -105,7 +111,7 @@ def _make_image(options: Options, folder: pathlib.Path) -> int:
     part = dataclasses.replace(options, step="link", output=built, preprocessor=preprocessor, linker=linker)
     if status := _build(part, folder):
         return status
-    text = Image({}, pathlib.Path(built).read_bytes()).text(_home().name)
+    text = Image({}, pathlib.Path(built).read_bytes()).text(commands.home().name)
     pathlib.Path(target).write_text(text)
     return 0
 
@@ -124,19 +130,21 @@ def _build(options: Options, folder: pathlib.Path) -> int:
     if options.step == "compile":
         return 0
     if options.step == "archive":
-        return _call(linking.archive(options, objects))
+        return commands.call(linking.archive(options, objects))
     return _link(options, objects, folder)
 
 
 def _link(options: Options, objects: list[str], folder: pathlib.Path) -> int:
     start = str(folder / "start.o") if linking.is_program(options) else None
-    status = _call([*_compiler(), *linking.start(start)]) if start else 0
-    return status or _call([*_compiler(), *linking.arguments(options, objects, _home(), start)])
+    status = commands.call([*commands.compiler(), *linking.start(start)]) if start else 0
+    return status or commands.call(
+        [*commands.compiler(), *linking.arguments(options, objects, commands.home(), start)]
+    )
 
 
 def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) -> int:
     if not (options.cuda or source.endswith(".cu")):
-        return _compile_host(source, target, options, scratch)
+        return host_sources.compile(source, target, options, scratch)
     is_sanitized = _is_sanitized()
     more = (_CHECKED,) if is_sanitized else ()
     status, text = _preprocess(source, target, options, scratch, *more)
@@ -148,31 +156,10 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
     scratch.write_text(translated, errors="surrogateescape")
     if options.step == "preprocess":
         return _hand_over(scratch, options)
-    words = [*_compiler(), *_level(options), *options.compiler, *_COMPILER]
+    words = [*commands.compiler(), *_level(options), *options.compiler, *_COMPILER]
     if is_sanitized:
         return _compile_checked([*words, *_SANITIZED], scratch, target)
-    return _call([*words, "-x", "c++", "-fpreprocessed", "-c", str(scratch), "-o", target])
-
-
-def _compile_host(source: str, target: str, options: Options, scratch: pathlib.Path) -> int:
-    given, language = options.preprocessor + options.compiler, "c++"
-    if source.endswith(".c"):
-        if _preprocess_c(source, options, scratch):
-            words = [each for each in options.compiler if not each.startswith("-std=")]
-            words += [*c_sources.COMPILER, *_dependencies(options, target), "-x", "c++", "-fpreprocessed"]
-            return _call([*_compiler(), *words, "-c", str(scratch), "-o", target])
-        given, language = [each for each in given if not each.startswith("-std=c++")], "c"
-    words = [*_includes(), *given, *_dependencies(options, target), "-fPIC", "-x", language]
-    return _call([*_compiler(), *words, "-c", source, "-o", target])
-
-
-def _preprocess_c(source: str, options: Options, scratch: pathlib.Path) -> bool:
-    """Return whether a source in C has headers of CUDA's, and is there to be compiled as C++."""
-    words = [*_compiler(), "-E", *_includes(), *options.preprocessor, *c_sources.PREPROCESSOR, source]
-    output = subprocess.run(words, capture_output=True, check=False).stdout.decode(errors="surrogateescape")
-    text = c_sources.with_linkage_of_c(output)
-    scratch.write_text(text or "", errors="surrogateescape")
-    return text is not None
+    return commands.call([*words, "-x", "c++", "-fpreprocessed", "-c", str(scratch), "-o", target])
 
 
 def _is_sanitized() -> bool:
@@ -186,12 +173,12 @@ def _is_sanitized() -> bool:
 
 def _compile_checked(words: list[str], source: pathlib.Path, target: str) -> int:
     assembler = source.with_suffix(".s")
-    status = _call([*words, "-x", "c++", "-fpreprocessed", "-S", str(source), "-o", str(assembler)])
+    status = commands.call([*words, "-x", "c++", "-fpreprocessed", "-S", str(source), "-o", str(assembler)])
     if status:
         return status
     text = _COPIES.sub(r"\1morph_watched_\2", assembler.read_text(errors="surrogateescape"))
     assembler.write_text(zones.add(text), errors="surrogateescape")
-    return _call([*words, "-x", "assembler", "-c", str(assembler), "-o", target])
+    return commands.call([*words, "-x", "assembler", "-c", str(assembler), "-o", target])
 
 
 def _hand_over(preprocessed: pathlib.Path, options: Options) -> int:
@@ -208,10 +195,10 @@ def _preprocess(
 ) -> tuple[int, str]:
     """Return the preprocessor's exit status, and its output."""
     standard = [word for word in options.compiler if word.startswith("-f") or word.startswith("-m")]
-    words = [*_includes(), *_PREPROCESSOR, f"-D__CUDA_ARCH__={architecture(options)}", *more]
+    words = [*commands.includes(), *_PREPROCESSOR, f"-D__CUDA_ARCH__={architecture(options)}", *more]
     words += [*options.preprocessor, *standard]
-    words += _dependencies(options, target)
-    status = _call([*_compiler(), "-E", *words, "-x", "c++", source, "-o", str(scratch)])
+    words += commands.dependencies(options, target)
+    status = commands.call([*commands.compiler(), "-E", *words, "-x", "c++", source, "-o", str(scratch)])
     return status, "" if status else scratch.read_text(errors="surrogateescape")
 
 
@@ -232,42 +219,8 @@ def _capability(profile: str) -> int:
     return cards.load(profile, variables.DEVICE_PROFILE).capability
 
 
-def _includes() -> list[str]:
-    return [f"-I{folder}" for folder in (_home() / "include", INCLUDE)]
-
-
-def _dependencies(options: Options, target: str) -> list[str]:
-    if options.dependencies is None:
-        return []
-    return ["-MD", "-MF", options.dependencies or f"{target}.d", "-MT", options.dependent or target]
-
-
 def _level(options: Options) -> list[str]:
     return [] if any(word.startswith("-O") for word in options.compiler) else ["-O2"]
-
-
-def _home() -> pathlib.Path:
-    """Return the toolkit's folder: this program lies in its ``bin``."""
-    return pathlib.Path(os.environ["MORPH_NVCC_HOME"])
-
-
-def _compiler() -> list[str]:
-    """Return the command of the compiler, which may have a launcher and options: ``ccache g++ -m64``."""
-    try:
-        words = shlex.split(os.environ.get("CXX", ""))
-        is_own = words[:1] != [] and os.path.basename(words[0]) == "nvcc"  # "make CXX=nvcc", so that it links
-        return words if words and not is_own else ["c++"]
-    except ValueError as error:
-        raise MorphError(f"CXX is no command: {error}: {os.environ['CXX']}") from None
-
-
-def _call(words: list[str]) -> int:
-    try:
-        return subprocess.run(words, check=False).returncode
-    except OSError as error:
-        raise MorphError(
-            f"the compiler {words[0]} does not start: {error.strerror}; CXX names another"
-        ) from None
 
 
 if __name__ == "__main__":

@@ -172,8 +172,10 @@ def test_lanes_that_match_keep_step(run):
 
 
 @pytest.mark.long
-def test_a_program_in_c(run):
-    run("nvcc", SOURCES / "in_c.c", SOURCES / "root.c", "-lcusparse", "-o", "in_c")
+def test_a_program_in_c(run, tmp_path):
+    run("nvcc", "-c", SOURCES / "in_c.c", "-MD", "-MF", "in_c.d", "-o", "in_c.o")
+    assert "cusparse.h" in (tmp_path / "in_c.d").read_text()
+    run("nvcc", "in_c.o", SOURCES / "root.c", "-lcusparse", "-o", "in_c")
     assert run("./in_c").stdout == "0 1 4\n"
 
 

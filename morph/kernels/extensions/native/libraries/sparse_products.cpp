@@ -33,7 +33,8 @@ cusparseStatus_t checked(MORPH_TWO, const void* alpha, cusparseConstDnMatDescr_t
                          const void* beta, cusparseConstSpMatDescr_t c, cudaDataType compute) {
   if (!alpha || !a || !b || !beta || !c) return CUSPARSE_STATUS_INVALID_VALUE;
   bool fits = is_product(under(op_a, a->rows, a->columns), under(op_b, b->rows, b->columns), {c->height(), c->width()});
-  return checked(Types{a->numbers.type, b->numbers.type, c->numbers.type, compute}, fits && a->batch == b->batch);
+  bool batches = a->batch == b->batch && (a->batch == 1 || a->batch == c->batch);
+  return checked(Types{a->numbers.type, b->numbers.type, c->numbers.type, compute}, fits && batches);
 }
 // The sums of rows of a with columns of b at the places of the entries, of a part of them at a time.
 at::Tensor sampled(const at::Tensor& a, const at::Tensor& b, const Entries& at_places) {
@@ -171,7 +172,7 @@ cusparseStatus_t cusparseSDDMM(cusparseHandle_t handle, MORPH_TWO, const void* a
   return answered(handle, checked(op_a, op_b, alpha, a, b, beta, c, compute), [&] {
     c10::ScalarType type = computing(compute);
     Factors factors(alpha, beta, compute);
-    for (int64_t i = 0; i < std::max(a->batch, c->batch); i++) {
+    for (int64_t i = 0; i < c->batch; i++) {
       int64_t of_factors = a->batch == 1 ? 0 : i;
       at::Tensor left = applied(a->values(of_factors).to(type), op_a),
                  right = applied(b->values(of_factors).to(type), op_b);
