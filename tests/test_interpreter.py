@@ -26,7 +26,7 @@ STARTS = {
     "morph.running.diagnosis.native_parts": "a compiler",
     "morph.running.diagnosis.processes": "interpreter.command",
     "morph.kernels.extensions.modules": "the toolkit's nvcc",
-    "morph.kernels.extensions.nvcc": "a compiler",
+    "morph.kernels.extensions.commands": "a compiler",
     "morph.kernels.triton.building": "a compiler",
     "morph.running.launcher.rehearsing": "interpreter.launcher_command",
     "morph.base.native.commands": "compilers",

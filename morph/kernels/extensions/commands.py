@@ -62,3 +62,15 @@ def call(words: list[str]) -> int:
         raise MorphError(
             f"the compiler {words[0]} does not start: {error.strerror}; CXX names another"
         ) from None
+
+
+def output(words: list[str]) -> str:
+    """Return what a command writes to its standard output; what it says of errors is left out.
+
+    Args:
+        words: The command and its arguments.
+
+    Raises:
+        OSError: If it does not start.
+    """
+    return subprocess.run(words, capture_output=True, check=False).stdout.decode(errors="surrogateescape")

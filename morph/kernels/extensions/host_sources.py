@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pathlib
 import re
-import subprocess
 
 from morph.kernels.extensions import commands
 from morph.kernels.extensions.options import Options
@@ -51,8 +50,7 @@ def _preprocess_c(source: str, target: str, options: Options, scratch: pathlib.P
         *commands.dependencies(options, target),
     ]
     words += [*_PREPROCESSOR, source]
-    output = subprocess.run(words, capture_output=True, check=False).stdout.decode(errors="surrogateescape")
-    text = _with_linkage_of_c(output)
+    text = _with_linkage_of_c(commands.output(words))
     scratch.write_text(text or "", errors="surrogateescape")
     return text is not None
 
