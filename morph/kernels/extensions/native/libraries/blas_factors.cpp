@@ -49,11 +49,10 @@ cublasStatus_t getrs(Caller by, cublasOperation_t op, int n, int columns, const 
   });
 }
 
-// Of a matrix by its factors. LAPACK's number of the first zero in a diagonal, by which it is divided as on a GPU, or 0.
+// Of a matrix by its factors; it is divided by a zero as on a GPU, and told.
 int invert(const at::Tensor& factors, lu::Pivots from, const at::Tensor& into) {
   into.copy_(lu::solved(factors, from, CUBLAS_OP_N, at::eye(factors.size(0), factors.options())));
-  at::Tensor zeros = factors.diagonal().eq(0);
-  return zeros.any().item<bool>() ? zeros.to(at::kInt).argmax().item<int>() + 1 : 0;
+  return int(lu::first_zero(factors));
 }
 
 template <class T>

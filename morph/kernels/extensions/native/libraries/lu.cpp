@@ -38,4 +38,9 @@ at::Tensor solved(const at::Tensor& factors, Pivots from, cublasOperation_t op, 
   return is_plain ? x.conj() : x;
 }
 
+int64_t first_zero(const at::Tensor& matrix) {
+  at::Tensor zeros = matrix.diagonal().eq(0);
+  return zeros.any().item<bool>() ? zeros.to(at::kInt).argmax().item<int64_t>() + 1 : 0;
+}
+
 }  // namespace morph_cuda::lu

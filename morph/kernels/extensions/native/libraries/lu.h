@@ -18,4 +18,7 @@ struct Pivots {
 void factor(const at::Tensor& a, Pivots into, int* info);  // in its place; `info` is LAPACK's
 at::Tensor solved(const at::Tensor& factors, Pivots from, cublasOperation_t op, const at::Tensor& b);
 
+// LAPACK's number of the first zero in a diagonal, or 0.
+int64_t first_zero(const at::Tensor& matrix);
+
 }  // namespace morph_cuda::lu

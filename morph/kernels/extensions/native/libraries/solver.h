@@ -2,6 +2,7 @@
 #pragma once
 
 #include "blas.h"
+#include "lu.h"
 #include "morph/solver.h"
 
 #include <ATen/ops/ones.h>
@@ -75,12 +76,6 @@ inline void store_triangle(const at::Tensor& values, const at::Tensor& into, cub
                            int64_t beside = 0) {
   at::Tensor all = at::ones(into.sizes(), at::kBool);
   into.copy_(at::where(is_upper(fill) ? all.triu(beside) : all.tril(-beside), values, into));
-}
-
-// LAPACK's number of the first zero in a diagonal, or 0.
-inline int64_t first_zero(const at::Tensor& matrix) {
-  at::Tensor zeros = matrix.diagonal().eq(0);
-  return zeros.any().item<bool>() ? zeros.to(at::kInt).argmax().item<int64_t>() + 1 : 0;
 }
 
 inline void tell(int* info, int64_t value) { *used(info, 1, true) = int(value); }

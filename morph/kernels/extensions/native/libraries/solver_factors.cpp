@@ -1,5 +1,4 @@
 // cuSOLVER's factors of Cholesky and of LU, and what is solved with them.
-#include "lu.h"
 #include "solver.h"
 
 #include <ATen/ops/cholesky_inverse.h>
@@ -22,7 +21,7 @@ void solve(const at::Tensor& root, cublasFillMode_t fill, const at::Tensor& into
 }
 
 void invert_triangle(const at::Tensor& a, cublasFillMode_t fill, bool is_unit, int* info) {
-  int64_t zero = is_unit ? 0 : first_zero(a);
+  int64_t zero = is_unit ? 0 : lu::first_zero(a);
   tell(info, zero);
   if (zero) return;
   at::Tensor one = at::eye(a.size(0), a.options());
@@ -30,7 +29,7 @@ void invert_triangle(const at::Tensor& a, cublasFillMode_t fill, bool is_unit, i
 }
 
 void invert_product(const at::Tensor& root, cublasFillMode_t fill, int* info) {
-  int64_t zero = first_zero(root);
+  int64_t zero = lu::first_zero(root);
   tell(info, zero);
   if (!zero) store_triangle(at::cholesky_inverse(root, is_upper(fill)), root, fill);
 }

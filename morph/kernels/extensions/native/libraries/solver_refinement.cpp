@@ -33,7 +33,7 @@ cusolverStatus_t gels(Caller by, int64_t m, int64_t n, int64_t columns, Matrix a
   bool is_valid = m >= n && n >= 0 && a.is_valid(m, n) && b.is_valid(m, columns) && x.is_valid(n, columns);
   return answered(by, is_valid && iterations && info, [&] {
     auto [q, r] = at::linalg_qr(a.tensor(m, n));
-    int64_t zero = first_zero(r);
+    int64_t zero = lu::first_zero(r);
     tell(info, zero);
     *iterations = 0;
     at::Tensor right = q.mH().matmul(b.tensor(m, columns));

@@ -1,8 +1,9 @@
 // cuSPARSE's conversions between formats, and its sorts.
 #include "sparse.h"
 
+#include <ATen/ops/arange.h>
+#include <ATen/ops/argsort.h>
 #include <ATen/ops/nonzero.h>
-#include <ATen/ops/zeros.h>
 
 namespace morph_cuda::sparse {
 namespace {

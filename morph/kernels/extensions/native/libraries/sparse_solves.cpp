@@ -2,9 +2,8 @@
 #include "sparse.h"
 
 #include <ATen/Dispatch.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
 
 #include <vector>
 
@@ -79,21 +78,18 @@ cusparseStatus_t checked(cusparseOperation_t op_b, const void* alpha, cusparseCo
   return checked(a, b->numbers.type, c->numbers.type, compute, fits);
 }
 
-template <class T>
-using Of = Torchs<T>;
-
 // A matrix of CSR whose factors take the place of its numbers.
 template <class T>
 struct Factored {
   int m;
   const int *offsets, *columns;
-  Of<T>* values;
+  Torchs<T>* values;
   int base;
   std::vector<int> at_column = std::vector<int>(size_t(m), -1);  // where the current row holds it
 
   Factored(int m, int nnz, const cusparseMatDescr& descr, T* values, const int* offsets, const int* columns)
       : m(m), offsets(used(offsets, size_t(m) + 1, false)), columns(used(columns, size_t(nnz), false)),
-        values(reinterpret_cast<Of<T>*>(used(values, size_t(nnz), true))), base(int(descr.base)) {}
+        values(reinterpret_cast<Torchs<T>*>(used(values, size_t(nnz), true))), base(int(descr.base)) {}
 
   int begin(int row) const { return offsets[row] - base; }
   int column(int at) const { return columns[at] - base; }
@@ -116,14 +112,14 @@ int lower_and_upper(Factored<T>& of) {
     for (int at = of.begin(i); at < of.begin(i + 1) && of.column(at) < i; at++) {
       int k = of.column(at), pivot = of.diagonal(k);
       if (pivot < 0) continue;
-      Of<T> by = of.values[at] /= of.values[pivot];
+      Torchs<T> by = of.values[at] /= of.values[pivot];
       for (int other = of.begin(k); other < of.begin(k + 1); other++) {
         int place = of.at_column[size_t(of.column(other))];
         if (of.column(other) > k && place >= 0) of.values[place] -= by * of.values[other];
       }
     }
     int own = of.diagonal(i);
-    if (zero_pivot < 0 && (own < 0 || of.values[own] == Of<T>(0))) zero_pivot = i;
+    if (zero_pivot < 0 && (own < 0 || of.values[own] == Torchs<T>(0))) zero_pivot = i;
     of.mark(i, false);
   }
   return zero_pivot;
@@ -151,7 +147,7 @@ int lower(Factored<T>& of) {
       else if (pivot >= 0) of.values[at] /= conjugate(of.values[pivot]);
     }
     int own = of.diagonal(i);
-    if (zero_pivot < 0 && (own < 0 || of.values[own] == Of<T>(0))) zero_pivot = i;
+    if (zero_pivot < 0 && (own < 0 || of.values[own] == Torchs<T>(0))) zero_pivot = i;
     of.mark(i, false);
   }
   return zero_pivot;
