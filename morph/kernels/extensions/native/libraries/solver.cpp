@@ -9,16 +9,6 @@
 namespace morph_cuda::solver {
 namespace {
 
-template <class T>
-cusolverStatus_t made(T** into) {
-  if (!into) return CUSOLVER_STATUS_INVALID_VALUE;
-  return *into = new T, CUSOLVER_STATUS_SUCCESS;
-}
-template <class T>
-cusolverStatus_t destroyed(T* object) {
-  if (!object) return CUSOLVER_STATUS_INVALID_VALUE;
-  return delete object, CUSOLVER_STATUS_SUCCESS;
-}
 cusolverStatus_t unless_null(const void* object) {
   return object ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_INVALID_VALUE;
 }

@@ -78,6 +78,17 @@ inline void store_triangle(const at::Tensor& values, const at::Tensor& into, cub
   into.copy_(at::where(is_upper(fill) ? all.triu(beside) : all.tril(-beside), values, into));
 }
 
+template <class T>
+cusolverStatus_t made(T** into) {
+  if (!into) return CUSOLVER_STATUS_INVALID_VALUE;
+  return *into = new T, CUSOLVER_STATUS_SUCCESS;
+}
+template <class T>
+cusolverStatus_t destroyed(T* object) {
+  if (!object) return CUSOLVER_STATUS_INVALID_VALUE;
+  return delete object, CUSOLVER_STATUS_SUCCESS;
+}
+
 inline void tell(int* info, int64_t value) { *used(info, 1, true) = int(value); }
 inline void tell_success(int* infos, int64_t batch) { std::fill_n(used(infos, size_t(batch), true), batch, 0); }
 

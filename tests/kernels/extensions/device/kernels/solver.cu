@@ -1,5 +1,7 @@
 // cuSOLVER as a program calls it. By this library's name the tests find every other function of it too.
 #include <cusolverDn.h>
+#include <cusolverRf.h>
+#include <cusolverSp_LOWLEVEL_PREVIEW.h>
 
 static_assert(CUSOLVER_VERSION == CUSOLVER_VER_MAJOR * 1000 + CUSOLVER_VER_MINOR * 100 + CUSOLVER_VER_PATCH);
 
