@@ -48,7 +48,7 @@ def test_what_cannot_be_right_is_refused_with_file_and_line(nvcc, tmp_path, stat
     ("header", "call"),
     [
         ("cublas_v2.h", "cublasCherk(0)"),
-        ("cusparse.h", "cusparseSgtsv2(0)"),
+        ("cusparse.h", "cusparseSbsrsm2_solve(0)"),
         ("cusolverDn.h", "cusolverDnDgebrd(0)"),
         ("curand.h", "curandGenerateLongLong(0, 0, 0)"),
         ("curand_kernel.h", "curand_discrete(0, 0)"),

@@ -20,6 +20,7 @@
 #include "libraries/solver_sparse.cpp"
 #include "libraries/solver_steps.cpp"
 #include "libraries/sparse.cpp"
+#include "libraries/sparse_bands.cpp"
 #include "libraries/sparse_conversions.cpp"
 #include "libraries/sparse_descriptors.cpp"
 #include "libraries/sparse_gemm.cpp"

@@ -108,4 +108,5 @@ typedef struct cusparseSpGEMMDescr* cusparseSpGEMMDescr_t;
 typedef struct cusparseSpSVDescr* cusparseSpSVDescr_t;
 typedef struct cusparseSpSMDescr* cusparseSpSMDescr_t;
 
+#include "morph/sparse_bands.h"
 #include "morph/sparse_functions.h"
