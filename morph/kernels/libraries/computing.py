@@ -27,6 +27,6 @@ def functions(library: Loaded, backend: Backend) -> Callbacks:
     own = runtime()
     for name in library.table.releases[library.file]:
         if library.table.entry(name).is_served:
-            known = name if hasattr(own, name) else name.removesuffix("_v2")
+            known = name if hasattr(own, name) else name.replace("_v2", "")
             calls.serve_address(name, ctypes.cast(own[known], ctypes.c_void_p))
     return calls

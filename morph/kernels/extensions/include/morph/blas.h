@@ -88,6 +88,10 @@ cublasStatus_t cublasSetVector(int n, int bytes, const void* x, int incx, void* 
 cublasStatus_t cublasGetVector(int n, int bytes, const void* x, int incx, void* y, int incy);
 cublasStatus_t cublasSetMatrix(int rows, int columns, int bytes, const void* a, int lda, void* b, int ldb);
 cublasStatus_t cublasGetMatrix(int rows, int columns, int bytes, const void* a, int lda, void* b, int ldb);
+cublasStatus_t cublasSetVector_64(int64_t n, int64_t bytes, const void* x, int64_t incx, void* y, int64_t incy);
+cublasStatus_t cublasGetVector_64(int64_t n, int64_t bytes, const void* x, int64_t incx, void* y, int64_t incy);
+cublasStatus_t cublasSetMatrix_64(int64_t rows, int64_t columns, int64_t bytes, const void* a, int64_t lda, void* b, int64_t ldb);
+cublasStatus_t cublasGetMatrix_64(int64_t rows, int64_t columns, int64_t bytes, const void* a, int64_t lda, void* b, int64_t ldb);
 }
 
 #include "morph/blas_functions.h"

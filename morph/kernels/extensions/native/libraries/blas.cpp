@@ -18,7 +18,7 @@ at::Tensor applied(const at::Tensor& matrix, cublasOperation_t op) {
 }
 
 // As the runtime copies rows. Vectors are rows of one number.
-cublasStatus_t copy_rows(int rows, int width, int bytes, const void* a, int lda, void* b, int ldb) {
+cublasStatus_t copy_rows(int64_t rows, int64_t width, int64_t bytes, const void* a, int64_t lda, void* b, int64_t ldb) {
   if (rows < 0 || width < 0 || bytes <= 0 || lda < width || ldb < width) return CUBLAS_STATUS_INVALID_VALUE;
   size_t number = size_t(bytes), to = size_t(ldb) * number, from = size_t(lda) * number;
   cudaError_t error = cudaMemcpy2D(b, to, a, from, size_t(width) * number, size_t(rows), cudaMemcpyDefault);
@@ -133,6 +133,18 @@ cublasStatus_t cublasSetMatrix(int rows, int columns, int bytes, const void* a, 
   return copy_rows(columns, rows, bytes, a, lda, b, ldb);
 }
 cublasStatus_t cublasGetMatrix(int rows, int columns, int bytes, const void* a, int lda, void* b, int ldb) {
+  return copy_rows(columns, rows, bytes, a, lda, b, ldb);
+}
+cublasStatus_t cublasSetVector_64(int64_t n, int64_t bytes, const void* x, int64_t incx, void* y, int64_t incy) {
+  return copy_rows(n, 1, bytes, x, incx, y, incy);
+}
+cublasStatus_t cublasGetVector_64(int64_t n, int64_t bytes, const void* x, int64_t incx, void* y, int64_t incy) {
+  return copy_rows(n, 1, bytes, x, incx, y, incy);
+}
+cublasStatus_t cublasSetMatrix_64(int64_t rows, int64_t columns, int64_t bytes, const void* a, int64_t lda, void* b, int64_t ldb) {
+  return copy_rows(columns, rows, bytes, a, lda, b, ldb);
+}
+cublasStatus_t cublasGetMatrix_64(int64_t rows, int64_t columns, int64_t bytes, const void* a, int64_t lda, void* b, int64_t ldb) {
   return copy_rows(columns, rows, bytes, a, lda, b, ldb);
 }
 }

@@ -125,7 +125,7 @@ cublasStatus_t product(Caller by, const Arithmetic* how, Shape shape, const void
 
 // The batch's matrices lie where its arrays say.
 template <class In, class Out>
-void for_each(int batch, const In* a, const In* b, const Out* c, Product& one) {
+void for_each(int64_t batch, const In* a, const In* b, const Out* c, Product& one) {
   size_t n = size_t(batch);
   used(a, n, false), used(b, n, false), used(c, n, false);
   for (size_t i = 0; i < n; i++) one.a.data = a[i], one.b.data = b[i], one.c.data = c[i], one.compute();
@@ -164,39 +164,42 @@ at::Tensor sum(const at::Scalar& alpha, const Matrix& a, const at::Scalar& beta,
 using namespace morph_cuda;
 using namespace morph_cuda::blas;
 
-#define MORPH_SHAPE cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k
-#define MORPH_GEMM(L, T)                                                                                              \
-  cublasStatus_t cublas##L##gemm(MORPH_SHAPE, const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, \
-                                 T* c, int ldc) {                                                                      \
+#define MORPH_SHAPE cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, MORPH_INT m, MORPH_INT n,   \
+    MORPH_INT k
+#define MORPH_GEMM(L, T)                                                                                               \
+  cublasStatus_t MORPH_NAMED(cublas##L##gemm)(MORPH_SHAPE, const T* alpha, const T* a, MORPH_INT lda, const T* b,      \
+      MORPH_INT ldb, const T* beta, T* c, MORPH_INT ldc) {                                                             \
     auto type = kTypeOf<T>;                                                                                            \
     return product(handle, arithmetic(type), {m, n, k}, alpha, {a, type, lda, op_a}, {b, type, ldb, op_b}, beta,       \
                    {c, type, ldc}, [](const Product& one) { one.compute(); });                                         \
   }                                                                                                                    \
-  cublasStatus_t cublas##L##gemmStridedBatched(MORPH_SHAPE, const T* alpha, const T* a, int lda, long long stride_a,   \
-                                               const T* b, int ldb, long long stride_b, const T* beta, T* c, int ldc,  \
-                                               long long stride_c, int batch) {                                        \
+  cublasStatus_t MORPH_NAMED(cublas##L##gemmStridedBatched)(MORPH_SHAPE, const T* alpha, const T* a, MORPH_INT lda,    \
+      long long stride_a, const T* b, MORPH_INT ldb, long long stride_b, const T* beta, T* c, MORPH_INT ldc,           \
+      long long stride_c, MORPH_INT batch) {                                                                           \
     auto type = kTypeOf<T>;                                                                                            \
     auto work = [&](const Product& one) { one.compute(batch, stride_a, stride_b, stride_c); };                         \
     return product(handle, arithmetic(type), {m, n, k}, alpha, {a, type, lda, op_a}, {b, type, ldb, op_b}, beta,       \
                    {c, type, ldc}, work, batch);                                                                       \
   }                                                                                                                    \
-  cublasStatus_t cublas##L##gemmBatched(MORPH_SHAPE, const T* alpha, const T* const a[], int lda, const T* const b[],  \
-                                        int ldb, const T* beta, T* const c[], int ldc, int batch) {                    \
+  cublasStatus_t MORPH_NAMED(cublas##L##gemmBatched)(MORPH_SHAPE, const T* alpha, const T* const a[], MORPH_INT lda,   \
+      const T* const b[], MORPH_INT ldb, const T* beta, T* const c[], MORPH_INT ldc, MORPH_INT batch) {                \
     auto type = kTypeOf<T>;                                                                                            \
     auto work = [&](Product one) {                                                                                     \
       for_each(batch, a, b, c, one);                                                                                   \
     };                                                                                                                 \
-    return product(handle, arithmetic(type), {m, n, k}, alpha, {nullptr, type, lda, op_a}, {nullptr, type, ldb, op_b}, \
+    return product(handle, arithmetic(type), {m, n, k}, alpha, {nullptr, type, lda, op_a}, {nullptr, type, ldb,        \
+        op_b},                                                                                                         \
                    beta, {nullptr, type, ldc}, work, batch);                                                           \
   }
-#define MORPH_TRIANGLE                                                                                                \
-  cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t op, cublasDiagType_t diagonal, \
-      int m, int n
-#define MORPH_EVERY(L, T)                                                                                             \
+#define MORPH_TRIANGLE                                                                                                 \
+  cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t op,                           \
+      cublasDiagType_t diagonal,                                                                                       \
+      MORPH_INT m, MORPH_INT n
+#define MORPH_EVERY(L, T)                                                                                              \
   MORPH_GEMM(L, T)                                                                                                     \
-  cublasStatus_t cublas##L##geam(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,  \
-                                 const T* alpha, const T* a, int lda, const T* beta, const T* b, int ldb, T* c,        \
-                                 int ldc) {                                                                            \
+  cublasStatus_t MORPH_NAMED(cublas##L##geam)(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,   \
+      MORPH_INT m, MORPH_INT n, const T* alpha, const T* a, MORPH_INT lda, const T* beta, const T* b, MORPH_INT ldb,   \
+      T* c, MORPH_INT ldc) {                                                                                           \
     Matrix left{a, kTypeOf<T>, lda, op_a}, right{b, kTypeOf<T>, ldb, op_b};                                            \
     Matrix into = written(c, kTypeOf<T>, ldc);                                                                         \
     bool is_valid = alpha && beta && left.is_valid(m, n) && right.is_valid(m, n) && into.is_valid(m, n);               \
@@ -204,65 +207,79 @@ using namespace morph_cuda::blas;
       into.tensor(m, n).copy_(sum(scalar<T>(alpha), left, scalar<T>(beta), right, m, n));                              \
     });                                                                                                                \
   }                                                                                                                    \
-  cublasStatus_t cublas##L##trsm(MORPH_TRIANGLE, const T* alpha, const T* a, int lda, T* b, int ldb) {                 \
+  cublasStatus_t MORPH_NAMED(cublas##L##trsm)(MORPH_TRIANGLE, const T* alpha, const T* a, MORPH_INT lda, T* b,         \
+      MORPH_INT ldb) {                                                                                                 \
     Triangle shape{side, fill, diagonal, m, n};                                                                        \
     Matrix matrix{a, kTypeOf<T>, lda, op}, into = written(b, kTypeOf<T>, ldb);                                         \
     return answered(handle, alpha && shape.is_valid(matrix, into),                                                     \
                     [&] { shape.solve(scalar<T>(alpha), matrix, into); });                                             \
   }                                                                                                                    \
-  cublasStatus_t cublas##L##trsmBatched(MORPH_TRIANGLE, const T* alpha, const T* const a[], int lda, T* const b[],     \
-                                        int ldb, int batch) {                                                          \
+  cublasStatus_t MORPH_NAMED(cublas##L##trsmBatched)(MORPH_TRIANGLE, const T* alpha, const T* const a[],               \
+      MORPH_INT lda, T* const b[], MORPH_INT ldb, MORPH_INT batch) {                                                   \
     Triangle shape{side, fill, diagonal, m, n};                                                                        \
     Matrix matrix{nullptr, kTypeOf<T>, lda, op}, into = written(nullptr, kTypeOf<T>, ldb);                             \
     return answered(handle, alpha && batch >= 0 && shape.is_valid(matrix, into), [&] {                                 \
       used(a, size_t(batch), false), used(b, size_t(batch), false);                                                    \
-      for (int i = 0; i < batch; i++) {                                                                                \
+      for (int64_t i = 0; i < batch; i++) {                                                                            \
         matrix.data = a[i], into.data = b[i];                                                                          \
         shape.solve(scalar<T>(alpha), matrix, into);                                                                   \
       }                                                                                                                \
     });                                                                                                                \
   }
+#define MORPH_ALL                                                                                                      \
+  MORPH_GEMM(H, __half)                                                                                                \
+  MORPH_EVERY(S, float)                                                                                                \
+  MORPH_EVERY(D, double)                                                                                               \
+  MORPH_EVERY(C, cuComplex)                                                                                            \
+  MORPH_EVERY(Z, cuDoubleComplex)                                                                                      \
+  cublasStatus_t MORPH_NAMED(cublasGemmEx)(MORPH_SHAPE, const void* alpha, const void* a, cudaDataType type_a,         \
+      MORPH_INT lda, const void* b, cudaDataType type_b, MORPH_INT ldb, const void* beta, void* c,                     \
+      cudaDataType type_c, MORPH_INT ldc, cublasComputeType_t compute, cublasGemmAlgo_t) {                             \
+    auto of_a = torchs(type_a), of_b = torchs(type_b), of_c = torchs(type_c);                                          \
+    return product(handle, arithmetic(compute, of_a, of_b, of_c), {m, n, k}, alpha, {a, of_a, lda, op_a},              \
+                   {b, of_b, ldb, op_b}, beta, {c, of_c, ldc}, [](const Product& one) { one.compute(); });             \
+  }                                                                                                                    \
+  cublasStatus_t MORPH_NAMED(cublasGemmStridedBatchedEx)(MORPH_SHAPE, const void* alpha, const void* a,                \
+      cudaDataType type_a, MORPH_INT lda, long long stride_a, const void* b, cudaDataType type_b, MORPH_INT ldb,       \
+      long long stride_b, const void* beta, void* c, cudaDataType type_c, MORPH_INT ldc, long long stride_c,           \
+      MORPH_INT batch, cublasComputeType_t compute, cublasGemmAlgo_t) {                                                \
+    auto of_a = torchs(type_a), of_b = torchs(type_b), of_c = torchs(type_c);                                          \
+    auto work = [&](const Product& one) { one.compute(batch, stride_a, stride_b, stride_c); };                         \
+    return product(handle, arithmetic(compute, of_a, of_b, of_c), {m, n, k}, alpha, {a, of_a, lda, op_a},              \
+                   {b, of_b, ldb, op_b}, beta, {c, of_c, ldc}, work, batch);                                           \
+  }                                                                                                                    \
+  cublasStatus_t MORPH_NAMED(cublasGemmBatchedEx)(MORPH_SHAPE, const void* alpha, const void* const a[],               \
+      cudaDataType type_a, MORPH_INT lda, const void* const b[], cudaDataType type_b, MORPH_INT ldb,                   \
+      const void* beta, void* const c[], cudaDataType type_c, MORPH_INT ldc, MORPH_INT batch,                          \
+      cublasComputeType_t compute, cublasGemmAlgo_t) {                                                                 \
+    auto of_a = torchs(type_a), of_b = torchs(type_b), of_c = torchs(type_c);                                          \
+    auto work = [&](Product one) {                                                                                     \
+      for_each(batch, a, b, c, one);                                                                                   \
+    };                                                                                                                 \
+    return product(handle, arithmetic(compute, of_a, of_b, of_c), {m, n, k}, alpha, {nullptr, of_a, lda, op_a},        \
+                   {nullptr, of_b, ldb, op_b}, beta, {nullptr, of_c, ldc}, work, batch);                               \
+  }                                                                                                                    \
+  cublasStatus_t MORPH_NAMED(cublasSgemmEx)(MORPH_SHAPE, const float* alpha, const void* a, cudaDataType type_a,       \
+      MORPH_INT lda, const void* b, cudaDataType type_b, MORPH_INT ldb, const float* beta, void* c,                    \
+      cudaDataType type_c, MORPH_INT ldc) {                                                                            \
+    return MORPH_NAMED(cublasGemmEx)(handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c,      \
+        type_c, ldc,                                                                                                   \
+                        CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);                                                      \
+  }
 
 extern "C" {
-MORPH_GEMM(H, __half)
-MORPH_EVERY(S, float)
-MORPH_EVERY(D, double)
-MORPH_EVERY(C, cuComplex)
-MORPH_EVERY(Z, cuDoubleComplex)
-
-cublasStatus_t cublasGemmEx(MORPH_SHAPE, const void* alpha, const void* a, cudaDataType type_a, int lda, const void* b,
-                            cudaDataType type_b, int ldb, const void* beta, void* c, cudaDataType type_c, int ldc,
-                            cublasComputeType_t compute, cublasGemmAlgo_t) {
-  auto of_a = torchs(type_a), of_b = torchs(type_b), of_c = torchs(type_c);
-  return product(handle, arithmetic(compute, of_a, of_b, of_c), {m, n, k}, alpha, {a, of_a, lda, op_a},
-                 {b, of_b, ldb, op_b}, beta, {c, of_c, ldc}, [](const Product& one) { one.compute(); });
+#define MORPH_INT int
+#define MORPH_NAMED(NAME) NAME
+MORPH_ALL
+#undef MORPH_INT
+#undef MORPH_NAMED
+#define MORPH_INT int64_t
+#define MORPH_NAMED(NAME) NAME##_64
+MORPH_ALL
+#undef MORPH_INT
+#undef MORPH_NAMED
 }
-cublasStatus_t cublasGemmStridedBatchedEx(MORPH_SHAPE, const void* alpha, const void* a, cudaDataType type_a, int lda,
-                                          long long stride_a, const void* b, cudaDataType type_b, int ldb,
-                                          long long stride_b, const void* beta, void* c, cudaDataType type_c, int ldc,
-                                          long long stride_c, int batch, cublasComputeType_t compute, cublasGemmAlgo_t) {
-  auto of_a = torchs(type_a), of_b = torchs(type_b), of_c = torchs(type_c);
-  auto work = [&](const Product& one) { one.compute(batch, stride_a, stride_b, stride_c); };
-  return product(handle, arithmetic(compute, of_a, of_b, of_c), {m, n, k}, alpha, {a, of_a, lda, op_a},
-                 {b, of_b, ldb, op_b}, beta, {c, of_c, ldc}, work, batch);
-}
-cublasStatus_t cublasGemmBatchedEx(MORPH_SHAPE, const void* alpha, const void* const a[], cudaDataType type_a, int lda,
-                                   const void* const b[], cudaDataType type_b, int ldb, const void* beta,
-                                   void* const c[], cudaDataType type_c, int ldc, int batch, cublasComputeType_t compute,
-                                   cublasGemmAlgo_t) {
-  auto of_a = torchs(type_a), of_b = torchs(type_b), of_c = torchs(type_c);
-  auto work = [&](Product one) {
-    for_each(batch, a, b, c, one);
-  };
-  return product(handle, arithmetic(compute, of_a, of_b, of_c), {m, n, k}, alpha, {nullptr, of_a, lda, op_a},
-                 {nullptr, of_b, ldb, op_b}, beta, {nullptr, of_c, ldc}, work, batch);
-}
-cublasStatus_t cublasSgemmEx(MORPH_SHAPE, const float* alpha, const void* a, cudaDataType type_a, int lda, const void* b,
-                             cudaDataType type_b, int ldb, const float* beta, void* c, cudaDataType type_c, int ldc) {
-  return cublasGemmEx(handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
-                      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-}
-}
+#undef MORPH_ALL
 #undef MORPH_EVERY
 #undef MORPH_SHAPE
 #undef MORPH_GEMM

@@ -77,12 +77,12 @@ cublasStatus_t norm(Caller by, const Vector<const T>& x, R* result, Norm which) 
 }
 
 // The place of the largest or the smallest number, from one.
-template <class T>
-cublasStatus_t place(Caller by, const Vector<const T>& x, int* result, bool is_largest) {
+template <class T, class N>
+cublasStatus_t place(Caller by, const Vector<const T>& x, N* result, bool is_largest) {
   return answered(by, result != nullptr, [&] {
     if (x.n <= 0 || x.step <= 0) return void(*used(result, 1, true) = 0);
     at::Tensor sizes = sizes_of(x.values());
-    *used(result, 1, true) = 1 + int((is_largest ? sizes.argmax() : sizes.argmin()).item<int64_t>());
+    *used(result, 1, true) = 1 + N((is_largest ? sizes.argmax() : sizes.argmin()).item<int64_t>());
   });
 }
 
@@ -123,77 +123,94 @@ cublasStatus_t swap(Caller by, const Vector<T>& x, const Vector<T>& y) {
 using namespace morph_cuda;
 namespace own = morph_cuda::blas;
 
-#define MORPH_EVERY(L, T)                                                                                             \
-  cublasStatus_t cublas##L##gemv(cublasHandle_t handle, cublasOperation_t op, int m, int n, const T* alpha, const T* a, \
-                                 int lda, const T* x, int incx, const T* beta, T* y, int incy) {                       \
+#define MORPH_EVERY(L, T)                                                                                              \
+  cublasStatus_t MORPH_NAMED(cublas##L##gemv)(cublasHandle_t handle, cublasOperation_t op, MORPH_INT m, MORPH_INT n,   \
+      const T* alpha, const T* a, MORPH_INT lda, const T* x, MORPH_INT incx, const T* beta, T* y, MORPH_INT incy) {    \
     return own::multiply(handle, {a, kTypeOf<T>, lda, op}, m, n, alpha, beta, x, incx, y, incy);                       \
   }                                                                                                                    \
-  cublasStatus_t cublas##L##dgmm(cublasHandle_t handle, cublasSideMode_t side, int m, int n, const T* a, int lda,      \
-                                 const T* x, int incx, T* c, int ldc) {                                                \
+  cublasStatus_t MORPH_NAMED(cublas##L##dgmm)(cublasHandle_t handle, cublasSideMode_t side, MORPH_INT m,               \
+      MORPH_INT n, const T* a, MORPH_INT lda, const T* x, MORPH_INT incx, T* c, MORPH_INT ldc) {                       \
     return own::scale_each(handle, side, m, n, {a, kTypeOf<T>, lda}, x, incx, own::written(c, kTypeOf<T>, ldc));       \
   }                                                                                                                    \
-  cublasStatus_t cublas##L##axpy(cublasHandle_t handle, int n, const T* alpha, const T* x, int incx, T* y, int incy) { \
+  cublasStatus_t MORPH_NAMED(cublas##L##axpy)(cublasHandle_t handle, MORPH_INT n, const T* alpha, const T* x,          \
+      MORPH_INT incx, T* y, MORPH_INT incy) {                                                                          \
     return own::add<T>(handle, alpha, {x, n, incx}, {y, n, incy});                                                     \
   }                                                                                                                    \
-  cublasStatus_t cublas##L##scal(cublasHandle_t handle, int n, const T* alpha, T* x, int incx) {                       \
+  cublasStatus_t MORPH_NAMED(cublas##L##scal)(cublasHandle_t handle, MORPH_INT n, const T* alpha, T* x,                \
+      MORPH_INT incx) {                                                                                                \
     return own::scale<T>(handle, alpha, {x, n, incx});                                                                 \
   }                                                                                                                    \
-  cublasStatus_t cublas##L##copy(cublasHandle_t handle, int n, const T* x, int incx, T* y, int incy) {                 \
+  cublasStatus_t MORPH_NAMED(cublas##L##copy)(cublasHandle_t handle, MORPH_INT n, const T* x, MORPH_INT incx, T* y,    \
+      MORPH_INT incy) {                                                                                                \
     return own::copy<T>(handle, {x, n, incx}, {y, n, incy});                                                           \
   }                                                                                                                    \
-  cublasStatus_t cublas##L##swap(cublasHandle_t handle, int n, T* x, int incx, T* y, int incy) {                       \
+  cublasStatus_t MORPH_NAMED(cublas##L##swap)(cublasHandle_t handle, MORPH_INT n, T* x, MORPH_INT incx, T* y,          \
+      MORPH_INT incy) {                                                                                                \
     return own::swap<T>(handle, {x, n, incx}, {y, n, incy});                                                           \
   }
-#define MORPH_GER(NAME, T, CONJUGATE)                                                                                 \
-  cublasStatus_t NAME(cublasHandle_t handle, int m, int n, const T* alpha, const T* x, int incx, const T* y, int incy, \
-                      T* a, int lda) {                                                                                 \
+#define MORPH_GER(NAME, T, CONJUGATE)                                                                                  \
+  cublasStatus_t MORPH_NAMED(NAME)(cublasHandle_t handle, MORPH_INT m, MORPH_INT n, const T* alpha, const T* x,        \
+      MORPH_INT incx, const T* y, MORPH_INT incy, T* a, MORPH_INT lda) {                                               \
     return own::add_product(handle, own::written(a, kTypeOf<T>, lda), m, n, alpha, x, incx, y, incy, CONJUGATE);       \
   }
-#define MORPH_DOT(NAME, T, CONJUGATE)                                                                                 \
-  cublasStatus_t NAME(cublasHandle_t handle, int n, const T* x, int incx, const T* y, int incy, T* result) {           \
+#define MORPH_DOT(NAME, T, CONJUGATE)                                                                                  \
+  cublasStatus_t MORPH_NAMED(NAME)(cublasHandle_t handle, MORPH_INT n, const T* x, MORPH_INT incx, const T* y,         \
+      MORPH_INT incy, T* result) {                                                                                     \
     return own::inner<T>(handle, {x, n, incx}, {y, n, incy}, result, CONJUGATE);                                       \
   }
-#define MORPH_OF(NAME, T, R, WORK)                                                                                    \
-  cublasStatus_t NAME(cublasHandle_t handle, int n, const T* x, int incx, R* result) {                                 \
+#define MORPH_OF(NAME, T, R, WORK)                                                                                     \
+  cublasStatus_t MORPH_NAMED(NAME)(cublasHandle_t handle, MORPH_INT n, const T* x, MORPH_INT incx, R* result) {        \
     return own::WORK;                                                                                                  \
   }
 #define MORPH_NORM(NAME, T, R, WHICH) MORPH_OF(NAME, T, R, norm<T>(handle, {x, n, incx}, result, own::Norm::WHICH))
-#define MORPH_PLACE(NAME, T, LARGEST) MORPH_OF(NAME, T, int, place<T>(handle, {x, n, incx}, result, LARGEST))
+#define MORPH_PLACE(NAME, T, LARGEST) MORPH_OF(NAME, T, MORPH_INT, place<T>(handle, {x, n, incx}, result, LARGEST))
+#define MORPH_ALL                                                                                                      \
+  MORPH_EVERY(S, float)                                                                                                \
+  MORPH_EVERY(D, double)                                                                                               \
+  MORPH_EVERY(C, cuComplex)                                                                                            \
+  MORPH_EVERY(Z, cuDoubleComplex)                                                                                      \
+  MORPH_GER(cublasSger, float, false)                                                                                  \
+  MORPH_GER(cublasDger, double, false)                                                                                 \
+  MORPH_GER(cublasCgeru, cuComplex, false)                                                                             \
+  MORPH_GER(cublasZgeru, cuDoubleComplex, false)                                                                       \
+  MORPH_GER(cublasCgerc, cuComplex, true)                                                                              \
+  MORPH_GER(cublasZgerc, cuDoubleComplex, true)                                                                        \
+  MORPH_DOT(cublasSdot, float, false)                                                                                  \
+  MORPH_DOT(cublasDdot, double, false)                                                                                 \
+  MORPH_DOT(cublasCdotu, cuComplex, false)                                                                             \
+  MORPH_DOT(cublasZdotu, cuDoubleComplex, false)                                                                       \
+  MORPH_DOT(cublasCdotc, cuComplex, true)                                                                              \
+  MORPH_DOT(cublasZdotc, cuDoubleComplex, true)                                                                        \
+  MORPH_NORM(cublasSnrm2, float, float, kEuclidean)                                                                    \
+  MORPH_NORM(cublasDnrm2, double, double, kEuclidean)                                                                  \
+  MORPH_NORM(cublasScnrm2, cuComplex, float, kEuclidean)                                                               \
+  MORPH_NORM(cublasDznrm2, cuDoubleComplex, double, kEuclidean)                                                        \
+  MORPH_NORM(cublasSasum, float, float, kSum)                                                                          \
+  MORPH_NORM(cublasDasum, double, double, kSum)                                                                        \
+  MORPH_NORM(cublasScasum, cuComplex, float, kSum)                                                                     \
+  MORPH_NORM(cublasDzasum, cuDoubleComplex, double, kSum)                                                              \
+  MORPH_PLACE(cublasIsamax, float, true)                                                                               \
+  MORPH_PLACE(cublasIdamax, double, true)                                                                              \
+  MORPH_PLACE(cublasIcamax, cuComplex, true)                                                                           \
+  MORPH_PLACE(cublasIzamax, cuDoubleComplex, true)                                                                     \
+  MORPH_PLACE(cublasIsamin, float, false)                                                                              \
+  MORPH_PLACE(cublasIdamin, double, false)                                                                             \
+  MORPH_PLACE(cublasIcamin, cuComplex, false)                                                                          \
+  MORPH_PLACE(cublasIzamin, cuDoubleComplex, false)
 
 extern "C" {
-MORPH_EVERY(S, float)
-MORPH_EVERY(D, double)
-MORPH_EVERY(C, cuComplex)
-MORPH_EVERY(Z, cuDoubleComplex)
-MORPH_GER(cublasSger, float, false)
-MORPH_GER(cublasDger, double, false)
-MORPH_GER(cublasCgeru, cuComplex, false)
-MORPH_GER(cublasZgeru, cuDoubleComplex, false)
-MORPH_GER(cublasCgerc, cuComplex, true)
-MORPH_GER(cublasZgerc, cuDoubleComplex, true)
-MORPH_DOT(cublasSdot, float, false)
-MORPH_DOT(cublasDdot, double, false)
-MORPH_DOT(cublasCdotu, cuComplex, false)
-MORPH_DOT(cublasZdotu, cuDoubleComplex, false)
-MORPH_DOT(cublasCdotc, cuComplex, true)
-MORPH_DOT(cublasZdotc, cuDoubleComplex, true)
-MORPH_NORM(cublasSnrm2, float, float, kEuclidean)
-MORPH_NORM(cublasDnrm2, double, double, kEuclidean)
-MORPH_NORM(cublasScnrm2, cuComplex, float, kEuclidean)
-MORPH_NORM(cublasDznrm2, cuDoubleComplex, double, kEuclidean)
-MORPH_NORM(cublasSasum, float, float, kSum)
-MORPH_NORM(cublasDasum, double, double, kSum)
-MORPH_NORM(cublasScasum, cuComplex, float, kSum)
-MORPH_NORM(cublasDzasum, cuDoubleComplex, double, kSum)
-MORPH_PLACE(cublasIsamax, float, true)
-MORPH_PLACE(cublasIdamax, double, true)
-MORPH_PLACE(cublasIcamax, cuComplex, true)
-MORPH_PLACE(cublasIzamax, cuDoubleComplex, true)
-MORPH_PLACE(cublasIsamin, float, false)
-MORPH_PLACE(cublasIdamin, double, false)
-MORPH_PLACE(cublasIcamin, cuComplex, false)
-MORPH_PLACE(cublasIzamin, cuDoubleComplex, false)
+#define MORPH_INT int
+#define MORPH_NAMED(NAME) NAME
+MORPH_ALL
+#undef MORPH_INT
+#undef MORPH_NAMED
+#define MORPH_INT int64_t
+#define MORPH_NAMED(NAME) NAME##_64
+MORPH_ALL
+#undef MORPH_INT
+#undef MORPH_NAMED
 }
+#undef MORPH_ALL
 #undef MORPH_EVERY
 #undef MORPH_GER
 #undef MORPH_DOT
