@@ -183,3 +183,5 @@ CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char* path,
 CUresult cuLinkComplete(CUlinkState state, void** image, size_t* bytes);
 CUresult cuLinkDestroy(CUlinkState state);
 }
+
+#include "morph/driver_arrays.h"
