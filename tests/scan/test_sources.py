@@ -58,6 +58,17 @@ def test_what_is_refused_is_named_with_its_line(findings: list[Finding]) -> None
     assert findings[0].file.name == "device.h"
 
 
+def test_what_is_for_releases_before_cuda_12_is_not_looked_at(tmp_path: pathlib.Path) -> None:
+    old = 'asm("cvta.to.shared.u64 p, %0");'  # DeepSpeed, for releases before 11: no semicolon is there
+    (tmp_path / "a.cu").write_text(
+        f"#if __CUDACC_VER_MAJOR__ >= 11\n#else\n__device__ void a() {{ {old} }}\n#endif\n"
+        f"#if (__CUDACC_VER_MAJOR__ < 12)\n__device__ void b() {{ {old} }}\n#endif\n"
+        f"#if __CUDACC_VER_MAJOR__ >= 13\n__device__ void c() {{ {old} }}\n#endif\n"
+    )
+    found = [each.use.place.line for each in scanned(tmp_path).findings if each.use.rule == "cuda-feature"]
+    assert found == [9]
+
+
 def test_the_fate_of_a_source_on_each_backend(findings: list[Finding]) -> None:
     [source] = [each for each in findings if each.use.rule == "cuda-source"]
     refused = {name for name, answer in source.answers.items() if answer.look}

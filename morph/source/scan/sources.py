@@ -21,6 +21,10 @@ _COMMENT = re.compile(
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(.*)$", re.MULTILINE)
 _AMD = re.compile(r"\bUSE_ROCM\b|\b__HIP")
 _NOT_AMD = re.compile(rf"^ifndef\s*(?:{_AMD.pattern})|!\s*(?:defined\b\s*\(?\s*)?(?:{_AMD.pattern})")
+_RELEASE = r"^(?:el)?if\s*\(?\s*__CUDACC_VER_MAJOR__\s*"
+_SINCE_12, _BEFORE_12 = (
+    re.compile(rf"{_RELEASE}{rest}\s*\)?\s*$") for rest in (r">=\s*(?:\d|1[0-2])", r"<\s*(?:\d|1[0-2])")
+)
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 
 
@@ -93,6 +97,8 @@ def _kept(code: str, wanted: Callable[[Sequence[str]], bool]) -> str:
 
 
 def _is_for_cuda(chain: Sequence[str]) -> bool:
+    if _BEFORE_12.search(chain[-1]) or any(map(_SINCE_12.search, chain[:-1])):
+        return False  # for releases of nvcc before 12
     if chain[-1].startswith("else"):
         return not _NOT_AMD.search(chain[-2])
     return not _AMD.search(chain[-1]) or _NOT_AMD.search(chain[-1]) is not None
