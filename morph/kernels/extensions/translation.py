@@ -20,7 +20,7 @@ _BARRIER = (
 _SUM = r"(?<=[;{}])\s*(?=atomicAdd\s*\()"
 _EXTERNAL = (
     r"(?<!\w)(?:extern\b[^;{}=]*?__shared__|__shared__\s+extern)\b(?P<kind>[^;{}=]*?)"
-    r"(?<!\w)(?P<name>\w+)\s*\[\s*\]\s*;"
+    r"(?<!\w)(?P<name>\w+)\s*\[(?P<size>[^][;]*)\](?P<rest>(?:\s*\[[^][;]+\])*)\s*;"
 )
 # where C++ asks for the word, and nvcc does not: `Cast<T, half>::cast<8>(x)`, of a parameter T
 _OF_TEMPLATE = r">\s*::\s*(?=[A-Za-z_]\w*\s*<(?P<inner>[\w\s,:*<>]*)>\s*\()(?!template\b|operator\b)"
@@ -205,11 +205,21 @@ def _body(source: Source, place: int) -> int | None:
 
 def _find_dynamic_memory(source: Source, edits: Edits) -> None:
     for match in source.find(_EXTERNAL):
-        kind, name = _element_type(match["kind"], match[0]), match["name"]
-        declared = f"static const ::morph_cuda::DynamicShared<{kind}> {name};"
         if _is_in_function(source, match.start()):
-            declared = f"{kind}* {name} = reinterpret_cast<{kind}*>(::morph_cuda::dynamic_shared());"
-        edits.replace(match.start(), match.end(), declared)
+            edits.replace(match.start(), match.end(), _dynamic_array(match))
+        elif not match["rest"]:
+            kind = _element_type(match["kind"], match[0])
+            declared = f"static const ::morph_cuda::DynamicShared<{kind}> {match['name']};"
+            edits.replace(match.start(), match.end(), declared)
+
+
+def _dynamic_array(match: re.Match[str]) -> str:
+    """Return the declaration of a pointer to a launch's memory, or of a reference to an array with a size."""
+    kind, size = _element_type(match["kind"], match[0]), match["size"].strip()
+    sizes = f"[{size}]{match['rest']}" if size else match["rest"]
+    pointer = f"{kind}(*){sizes}" if sizes else f"{kind}*"
+    memory = f"reinterpret_cast<{pointer}>(::morph_cuda::dynamic_shared())"
+    return f"auto& {match['name']} = *{memory};" if size else f"auto* {match['name']} = {memory};"
 
 
 def _element_type(after: str, declaration: str) -> str:

@@ -17,6 +17,15 @@ def test_dynamic_shared_memory_and_barriers_in_a_loop():
     torch.testing.assert_close(out.sum(), values.sum())
 
 
+def test_dynamic_shared_memory_with_sizes_and_a_launch_in_braces():
+    values, out = (
+        torch.arange(12, device="cuda", dtype=torch.int32),
+        torch.empty(4, 3, device="cuda", dtype=torch.int32),
+    )
+    call("blocks", "launch_turned", values, out)
+    assert torch.equal(out, values.view(3, 4).T + 48)
+
+
 def test_threads_that_leave_before_a_barrier():
     values, out = cuda(100, dtype=torch.float64), torch.empty(100, device="cuda", dtype=torch.float64)
     call("blocks", "launch_cumulate", values, out, 100)

@@ -1,3 +1,5 @@
+#include <cooperative_groups.h>  // DeepSpeed's sources of the host include what is for kernels
+#include <cooperative_groups/memcpy_async.h>
 #include <cstdio>
 #include <cuda_runtime.h>
 

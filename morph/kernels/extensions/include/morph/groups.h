@@ -3,6 +3,8 @@
 
 #include "morph/cuda.h"
 
+#ifdef __CUDACC__  // sources of the host may include it, and see nothing
+
 #define _CG_ASM_PTR_CONSTRAINT "l"  // of a pointer in inline PTX: programs use this name of CUDA's own
 
 namespace cooperative_groups {
@@ -168,3 +170,5 @@ template <class G, class T> inline T inclusive_scan(const G& group, T v) { retur
 template <class G, class T> inline T exclusive_scan(const G& group, T v) { return inclusive_scan(group, v) - v; }
 
 }  // namespace cooperative_groups
+
+#endif

@@ -5,6 +5,8 @@
 #include "morph/groups.h"
 #include "morph/shapes.h"
 
+#ifdef __CUDACC__
+
 namespace cooperative_groups {
 
 template <class Group, class T, class Bytes>
@@ -31,3 +33,5 @@ inline void wait(const Group& group) {
 }
 
 }  // namespace cooperative_groups
+
+#endif

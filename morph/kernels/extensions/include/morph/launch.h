@@ -49,7 +49,7 @@ struct Configuration {
   dim3 grid, block;
   size_t shared;
   cudaStream_t stream;
-  template <class G, class B, class S = cudaStream_t>
+  template <class G = dim3, class B = dim3, class S = cudaStream_t>  // of `{x, y}` nothing is deduced
   Configuration(const G& grid, const B& block, size_t shared = 0, const S& stream = nullptr)
       : grid(dim3(grid)), block(dim3(block)), shared(shared), stream(stream_of(stream)) {}
 

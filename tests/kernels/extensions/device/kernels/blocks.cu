@@ -21,6 +21,19 @@ __global__ void sum_dynamic(const float* in, float* out, int n) {
   if (threadIdx.x == 0) out[blockIdx.x] = partial[0];
 }
 
+// Arrays of a launch's memory may have sizes (apex), and a launch's blocks may stand in braces.
+__global__ void turned(const int* in, int* out) {
+  extern __shared__ int rows[][4];
+  extern __shared__ volatile int sized[3][4];
+  rows[threadIdx.y][threadIdx.x] = in[threadIdx.y * blockDim.x + threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x * blockDim.y + threadIdx.y] = sized[threadIdx.y][threadIdx.x] + int(sizeof(sized));
+}
+extern "C" int launch_turned(const int* in, int* out) {
+  turned<<<{1, 1}, {4, 3, 1}, 3 * 4 * sizeof(int)>>>(in, out);
+  return cudaGetLastError();
+}
+
 extern __shared__ double whole_file[];
 __global__ void cumulate(const double* in, double* out, int n) {
   if (int(threadIdx.x) >= n) return;  // the others go on without these
