@@ -17,6 +17,8 @@ from morph.kernels.extensions.source import LEFT_OUT, Edits, Source, outside_lit
 _BARRIER = (
     r"__syncthreads\s*\(|__syncthreads_(?:count|and|or)\s*\(|\.\s*sync\s*\(\s*\)|\bsync\s*\(\s*\w+\s*\)"
 )
+_READ = re.compile(r"\s*(?:\w+\s+)?\w+\s*=\s*\w+\s*\[[^][;]*\]\s*;")
+_TURN = " ::morph_cuda::let_others_on(); "
 _SUM = r"(?<=[;{}])\s*(?=atomicAdd\s*\()"
 _EXTERNAL = (
     r"(?<!\w)(?:extern\b[^;{}=]*?__shared__|__shared__\s+extern)\b(?P<kind>[^;{}=]*?)"
@@ -109,7 +111,8 @@ def _take_turns(source: Source, edits: Edits) -> None:
     """Let the threads take turns after each round of a loop with a barrier.
 
     A kernel may read shared memory right after the last barrier of a round and write it in the next one
-    before the first: on a GPU all threads read long before one writes. Here one would run ahead.
+    before the first: on a GPU all threads read long before one writes. Here one would run ahead. So it is
+    with what a loop has found, where the statement after the loop reads it (apex's softmax).
     """
     last: dict[int, int] = {}
     barriers = (match.span() for match in source.find(_BARRIER))
@@ -118,7 +121,9 @@ def _take_turns(source: Source, edits: Edits) -> None:
     for loop, barrier in last.items():
         end = source.close(loop)
         if source.code[barrier:end].strip(" \n;)"):  # something follows the last barrier
-            edits.replace(end, end, " ::morph_cuda::let_others_on(); ")
+            edits.replace(end, end, _TURN)
+        if read := _READ.match(source.code, end + 1):
+            edits.replace(read.end(), read.end(), _TURN)
 
 
 def _keep_step(source: Source, edits: Edits) -> None:
@@ -133,7 +138,7 @@ def _keep_step(source: Source, edits: Edits) -> None:
         if any(match < sum.start() < end for match, end in zip(matches, ends, strict=True)):
             after = source.code.index(";", source.close(source.code.index("(", sum.end()))) + 1
             for place in (sum.end(), after):
-                edits.replace(place, place, " ::morph_cuda::let_others_on(); ")
+                edits.replace(place, place, _TURN)
 
 
 def _end_of_function(source: Source, place: int) -> int:

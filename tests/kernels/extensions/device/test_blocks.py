@@ -39,6 +39,12 @@ def test_no_thread_runs_ahead_into_the_next_round():
     assert torch.equal(out.long(), expected)
 
 
+def test_no_thread_overwrites_what_others_read_after_a_loop():
+    values, out = cuda(64).mul(1000).int(), torch.empty(64, device="cuda", dtype=torch.int32)
+    call("blocks", "launch_away_from_most", values, out)
+    assert torch.equal(out, (values.max() - values).flip(0))
+
+
 def test_places_of_threads_in_three_dimensions():
     out = torch.empty(12, 16, device="cuda", dtype=torch.int32)
     call("blocks", "launch_places", out)
