@@ -4,6 +4,7 @@
 
 #include "device/device.h"
 
+#include <atomic>
 #include <chrono>
 
 namespace software {
@@ -27,8 +28,10 @@ bool is_watched();                              // whether a wait of the host ha
 
 // uses.cpp: blocks of device memory in use by a stream that is not idle yet
 void use_on(const void* block, c10::Stream stream);
-bool keep_while_used(void* block);    // whether a freed block has to wait
-std::vector<void*> no_longer_used();  // the blocks that need not wait any more
+inline std::atomic<bool> any_users{false}, any_given_back{false};
+bool keep_used(void* block);
+inline bool keep_while_used(void* block) { return any_users && keep_used(block); }  // whether a freed block has to wait
+std::vector<void*> no_longer_used();  // the blocks that need not wait any more, if `any_given_back`
 void wait_for_uses();                 // of all blocks that wait
 
 // Devices that this process has used: on a GPU they have a context then.

@@ -12,7 +12,6 @@
 
 namespace software {
 namespace {
-Settings chosen;
 thread_local c10::DeviceIndex current = 0;
 std::atomic<bool> used{false}, forked{false};
 std::function<void()>& first_use = *new std::function<void()>;
@@ -21,12 +20,12 @@ void after_fork() { forked = forked || used; }
 
 }  // namespace
 
-const Settings& settings() { return chosen; }
+Settings chosen_settings;
 
 void install(Settings wanted) {
   static std::atomic<bool> installed{false};
   TORCH_CHECK(!installed.exchange(true), "the software device is installed already");
-  chosen = std::move(wanted);
+  chosen_settings = std::move(wanted);
   pthread_atfork(nullptr, nullptr, &after_fork);
   bool displaced = displace_kernels();
   if (displaced && install_operators) install_operators();  // first: what the others install comes before these
@@ -38,7 +37,7 @@ void install(Settings wanted) {
   install_sparse();
   install_nested();
   install_indexing();
-  if (chosen.type == c10::DeviceType::CUDA)
+  if (settings().type == c10::DeviceType::CUDA)
     for (torch::Library& library = library_for(backend_key()); Kernels each : cudas_kernels()) each(library);
   install_products_of_halves();
   install_neural_operators();
@@ -53,15 +52,15 @@ void install(Settings wanted) {
 }
 
 void initialize() {
-  TORCH_CHECK(!forked, "Cannot re-initialize ", chosen.title, " in forked subprocess. To use ", chosen.title,
+  TORCH_CHECK(!forked, "Cannot re-initialize ", settings().title, " in forked subprocess. To use ", settings().title,
               " with multiprocessing, you must use the 'spawn' start method");
   if (!used && !used.exchange(true) && first_use) first_use();
 }
 
 void set_visible_devices(std::vector<int> numbers) {
   TORCH_CHECK(!used, "the number of devices is settled when one is used");
-  chosen.count = c10::DeviceIndex(numbers.size());
-  chosen.numbers = std::move(numbers);
+  chosen_settings.count = c10::DeviceIndex(numbers.size());
+  chosen_settings.numbers = std::move(numbers);
 }
 
 void when_initialized(std::function<void()> callback) { first_use = std::move(callback); }
@@ -69,12 +68,12 @@ void when_initialized(std::function<void()> callback) { first_use = std::move(ca
 bool is_initialized() { return used; }
 bool is_in_bad_fork() { return forked; }
 
-c10::Device device(c10::DeviceIndex index) { return c10::Device(chosen.type, index); }
+c10::Device device(c10::DeviceIndex index) { return c10::Device(settings().type, index); }
 
-bool known_to_torch() { return chosen.type != c10::DeviceType::PrivateUse1; }
+bool known_to_torch() { return settings().type != c10::DeviceType::PrivateUse1; }
 
 c10::DispatchKey backend_key() {
-  switch (chosen.type) {
+  switch (settings().type) {
     case c10::DeviceType::XPU: return c10::DispatchKey::XPU;
     case c10::DeviceType::CUDA: return c10::DispatchKey::CUDA;
     default: return c10::DispatchKey::PrivateUse1;
@@ -82,7 +81,7 @@ c10::DispatchKey backend_key() {
 }
 
 c10::DispatchKey autograd_key() {
-  switch (chosen.type) {
+  switch (settings().type) {
     case c10::DeviceType::XPU: return c10::DispatchKey::AutogradXPU;
     case c10::DeviceType::CUDA: return c10::DispatchKey::AutogradCUDA;
     default: return c10::DispatchKey::AutogradPrivateUse1;
@@ -90,7 +89,7 @@ c10::DispatchKey autograd_key() {
 }
 
 c10::DispatchKey sparse_key(bool compressed) {
-  switch (chosen.type) {
+  switch (settings().type) {
     case c10::DeviceType::XPU: return compressed ? c10::DispatchKey::SparseCsrXPU : c10::DispatchKey::SparseXPU;
     case c10::DeviceType::CUDA: return compressed ? c10::DispatchKey::SparseCsrCUDA : c10::DispatchKey::SparseCUDA;
     default: return compressed ? c10::DispatchKey::SparseCsrPrivateUse1 : c10::DispatchKey::SparsePrivateUse1;
@@ -99,14 +98,12 @@ c10::DispatchKey sparse_key(bool compressed) {
 
 c10::DeviceIndex current_device() { return current; }
 
-c10::DeviceIndex checked(c10::DeviceIndex index) {
+c10::DeviceIndex other_or_refused(c10::DeviceIndex index) {
   if (index == -1) return current;
-  bool exists = index >= 0 && index < chosen.count;
-  if (!exists && chosen.type == c10::DeviceType::CUDA) refuse(kInvalidDevice);
-  TORCH_CHECK(exists || !known_to_torch(), "The device index is out of range. It must be in [0, ",
-              int(chosen.count), "), but got ", int(index), ".");
-  TORCH_CHECK(exists, "Invalid device ID: ", chosen.title, " ", int(index), " of ", int(chosen.count));
-  return index;
+  if (settings().type == c10::DeviceType::CUDA) refuse(kInvalidDevice);
+  TORCH_CHECK(!known_to_torch(), "The device index is out of range. It must be in [0, ", int(settings().count),
+              "), but got ", int(index), ".");
+  TORCH_CHECK(false, "Invalid device ID: ", settings().title, " ", int(index), " of ", int(settings().count));
 }
 
 void set_current_device(c10::DeviceIndex index) { current = checked(index); }

@@ -8,6 +8,7 @@
 #include <c10/core/DispatchKeySet.h>
 #include <c10/core/Storage.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -28,7 +29,8 @@ struct Settings {
   int of_card = 0;            // the compute capability of the card that the device stands for, 90; 0: none
   std::vector<int> numbers;   // of the machine's devices that are visible
 };
-const Settings& settings();
+extern Settings chosen_settings;  // device.cpp
+inline const Settings& settings() { return chosen_settings; }
 inline int capability() { return settings().of_card ? settings().of_card : 80; }
 
 // Registers guard, allocator, hooks and kernels for the device. Once in a process.
@@ -72,7 +74,10 @@ c10::DispatchKey autograd_key();
 c10::DispatchKey sparse_key(bool compressed);
 c10::DeviceIndex current_device();
 void set_current_device(c10::DeviceIndex index);  // checked
-c10::DeviceIndex checked(c10::DeviceIndex index);  // -1 is the current device
+c10::DeviceIndex other_or_refused(c10::DeviceIndex index);
+inline c10::DeviceIndex checked(c10::DeviceIndex index) {  // -1 is the current device
+  return index >= 0 && index < settings().count ? index : other_or_refused(index);
+}
 
 class OnDevice {
  public:
@@ -87,6 +92,7 @@ class OnDevice {
 
 // streams.cpp
 c10::Stream current_stream(c10::DeviceIndex index);
+c10::StreamId current_stream_id(c10::DeviceIndex index);
 int stream_priority(c10::StreamId id);
 c10::StreamId make_stream(int priority);  // one of its own, on any device; torch's streams are used in turn
 bool end_stream(c10::StreamId id);        // false if there is none
@@ -130,7 +136,11 @@ std::tuple<int, size_t, size_t> place_in_file(const void* pointer);
 enum class Reach { kStream, kThread, kCapture, kProcess };
 void begin_pool(c10::DeviceIndex index, MempoolId_t pool, Reach reach);
 void end_pool(c10::DeviceIndex index, MempoolId_t pool);
-MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream);
+inline std::atomic<bool> any_routes{false};
+MempoolId_t routed_pool(c10::DeviceIndex index, c10::StreamId stream);
+inline MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream) {
+  return any_routes ? routed_pool(index, stream) : MempoolId_t{0, 0};
+}
 at::Tensor borrow(const at::Tensor& tensor, MempoolId_t pool);  // without keeping the pool's memory alive
 
 // host.cpp

@@ -96,9 +96,8 @@ struct GuardOfAll : c10::impl::DeviceGuardImplInterface {
     return stream(device(index), id);
   }
   Stream exchangeStream(Stream wanted) const override {
-    Stream previous = getStream(wanted.device());
-    current_streams.at(size_t(wanted.device_index())) = wanted.id();
-    return previous;
+    DeviceIndex index = checked(wanted.device_index());
+    return stream(device(index), std::exchange(current_streams[size_t(index)], wanted.id()));
   }
   bool queryStream(const Stream& which) const override {
     RecordedCall recorded("cudaStreamQuery");
@@ -184,8 +183,9 @@ using Guard = WithCapture<WithNativeHandle<GuardOfAll>>;
 }  // namespace
 
 Stream current_stream(DeviceIndex index) {
-  return stream(device(index), current_streams.at(size_t(index)));
+  return stream(device(index), current_stream_id(index));
 }
+c10::StreamId current_stream_id(DeviceIndex index) { return current_streams.at(size_t(index)); }
 
 double elapsed_time(const void* from, const void* to) {
   for (const void* event : {from, to}) refuse_captured_event(event);

@@ -2,7 +2,6 @@
 // the first allocation after that stream's work, as on CUDA, where the allocation asks for the events of the uses.
 #include "device/clock.h"
 
-#include <atomic>
 #include <mutex>
 #include <unordered_map>
 
@@ -13,7 +12,6 @@ std::mutex counted;
 std::unordered_map<const void*, std::vector<c10::Stream>>& users =
     *new std::unordered_map<const void*, std::vector<c10::Stream>>;
 std::vector<std::pair<void*, Clock::time_point>>& given_back = *new std::vector<std::pair<void*, Clock::time_point>>;
-std::atomic<bool> any_users{false}, any_given_back{false};
 
 Clock::time_point last_use(const std::vector<c10::Stream>& streams) {
   Clock::time_point last{};
@@ -29,8 +27,7 @@ void use_on(const void* block, c10::Stream stream) {
   any_users = true;
 }
 
-bool keep_while_used(void* block) {
-  if (!any_users) return false;
+bool keep_used(void* block) {
   std::lock_guard<std::mutex> lock(counted);
   auto found = users.find(block);
   if (found == users.end()) return false;
@@ -42,7 +39,6 @@ bool keep_while_used(void* block) {
 }
 
 std::vector<void*> no_longer_used() {
-  if (!any_given_back) return {};
   std::vector<void*> idle;
   std::lock_guard<std::mutex> lock(counted);
   for (auto it = given_back.begin(); it != given_back.end();) {

@@ -50,7 +50,7 @@ Block* Arena::take(size_t requested, c10::StreamId stream, MempoolId_t pool) {
   if (!block) block = grow(size, stream, pool);
   split(block, size);
   make_used(block, requested);
-  settle_inactive(block->segment->large);
+  figures_.settle(block->segment->large);
   return block;
 }
 
@@ -66,12 +66,13 @@ void Arena::give_back(Segment* segment, void* pointer) {
   std::lock_guard lock(lock_);
   Block* block = segment->block_at(pointer);
   keeps ? keep(block, line) : make_free(block);
-  settle_inactive(segment->large);
+  figures_.settle(segment->large);
 }
 
 void Arena::let_wait(Block* block) {
   std::lock_guard lock(lock_);
   stop_counting(block);
+  figures_.settle(block->segment->large);
   block->awaited = true;
 }
 
@@ -100,6 +101,7 @@ void Arena::make_free(Block* block) {
 
 void Arena::keep(Block* block, Line line) {
   if (!std::exchange(block->awaited, true)) stop_counting(block);
+  figures_.settle(block->segment->large);
   block->kept = true;
   kept_.push_back({block, line});
   kept_bytes_ += block->size;
@@ -115,7 +117,7 @@ void Arena::free_kept(size_t most) {
     block->kept = false;
     bool large = block->segment->large;
     make_free(block);
-    settle_inactive(large);
+    figures_.settle(large);
   }
 }
 
@@ -180,7 +182,7 @@ Block* Arena::grow(size_t size, c10::StreamId stream, MempoolId_t pool) {
   auto segment = std::make_unique<Segment>(Segment{device_, start, bytes, offset, stream, pool, size > kSmall});
   segment->free = &free(*segment);
   segment->blocks.resize(bytes / segment->unit());
-  stats_.num_device_alloc++;
+  counts_.num_device_alloc++;
   count_segment(*segment, +1);
   note("segment_alloc", start, bytes, stream, pool);
   enter(start, bytes, segment.get());
@@ -222,7 +224,7 @@ int64_t Arena::releases() {
 }
 
 void Arena::release_for_retry() {
-  stats_.num_alloc_retries++;
+  counts_.num_alloc_retries++;
   releases_++;
   free_kept();
   release_unused_segments();
@@ -243,7 +245,7 @@ void Arena::release(Block* block) {
   if (is_order_watched()) wait_for_work_of(device_), forget_memory(segment->start, segment->size);
   count_segment(*segment, -1);
   note("segment_free", segment->start, segment->size, segment->stream, segment->pool);
-  stats_.num_device_free++;
+  counts_.num_device_free++;
   if (hides_memory()) unmap_hidden(*segment);
   enter(segment->start, segment->size, nullptr);
   munmap(segment->start, segment->size);
@@ -300,7 +302,7 @@ size_t Arena::available() {
   return left();
 }
 
-size_t Arena::reserved() const { return size_t(stats_.reserved_bytes[0].current); }
+size_t Arena::reserved() const { return size_t(of_segments_.current(Figure::kReservedBytes)); }
 
 size_t Arena::left() const { return usable_memory() - reserved() - outside_bytes_; }
 
@@ -309,7 +311,7 @@ bool Arena::fits(size_t bytes) const {
 }
 
 void Arena::refuse_as_torch(size_t size) {
-  size_t total = settings().memory, allocated = size_t(stats_.allocated_bytes[0].current);
+  size_t total = settings().memory, allocated = size_t(figures_.current(Figure::kAllocatedBytes));
   if (settings().type == c10::DeviceType::CUDA)
     refuse_memory({device_, segment_size(size), total, left(), size_t(double(total) * fraction), reserved(),
                    allocated});
@@ -324,15 +326,15 @@ void Arena::refuse_as_torch(size_t size) {
 }
 
 void Arena::refuse(size_t size) {
-  stats_.num_ooms++;
+  counts_.num_ooms++;
   note("oom", reinterpret_cast<void*>(left()), size, 0);
   if (known_to_torch()) refuse_as_torch(size);
   const std::string& title = settings().title;
   C10_THROW_ERROR(
       OutOfMemoryError,
       c10::str(title, " out of memory. Tried to allocate ", readable(size), " (", title, " ", int(device_), "; ",
-               readable(settings().memory), " total capacity; ", readable(size_t(stats_.allocated_bytes[0].current)),
-               " already allocated; ", readable(size_t(stats_.allocated_bytes[0].current)), " current active; ",
+               readable(settings().memory), " total capacity; ",
+               readable(size_t(figures_.current(Figure::kAllocatedBytes))), " already allocated; ", readable(size_t(figures_.current(Figure::kAllocatedBytes))), " current active; ",
                readable(left()), " free; ", readable(reserved()),
                " reserved in total by PyTorch). If reserved memory is >> allocated memory try setting "
                "max_split_size_mb to avoid fragmentation."));

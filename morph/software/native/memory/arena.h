@@ -4,6 +4,7 @@
 
 #include "device/device.h"
 #include "device/lines.h"
+#include "memory/figures.h"
 #include "memory/free_blocks.h"
 #include "memory/history.h"
 #include "memory/peaks.h"
@@ -68,8 +69,6 @@ class Arena {
   bool caching = true;  // if false, torch's memory is outside
 
  private:
-  using StatArray = c10::CachingAllocator::StatArray;
-
   FreeBlocks& free(const Segment& segment);
   Block* cached(size_t size, c10::StreamId stream, MempoolId_t pool);
   Block* grow(size_t size, c10::StreamId stream, MempoolId_t pool);
@@ -97,20 +96,17 @@ class Arena {
   void count_active(const Block* block, int sign);
   void stop_counting(Block* block);
   void count_inactive(const Block* block, int sign);
-  void settle_inactive(bool large);
   void count_segment(const Segment& segment, int sign);
-  std::vector<StatArray*> all_stats();
   void note(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool = {0, 0}) {
-    if (recording().state || !contexts_.empty() || !segment_contexts_.empty()) record(action, address, size, stream, pool);
+    if (was_recorded()) [[unlikely]] record(action, address, size, stream, pool);
   }
   void record(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool);
 
   c10::DeviceIndex device_;
   SpinLock lock_;
-  c10::CachingDeviceAllocator::DeviceStats stats_;
+  Figures figures_, of_segments_;
   Block* spare_ = nullptr;  // a list of blocks that are none any more, for the next splits: one in each operator
   Peaks peaks_;
-  struct { int64_t blocks, bytes; } inactive_{};  // not yet in the statistics
   std::vector<std::unique_ptr<FreeBlocks>> free_;  // one for each pool, stream and kind of segment
   std::map<const char*, std::unique_ptr<Segment>> segments_;
   std::map<const char*, std::unique_ptr<Segment>> outside_;
@@ -127,11 +123,11 @@ class Arena {
   int file_ = -1;
   size_t end_ = 0;
   int64_t releases_ = 0;
+  c10::CachingDeviceAllocator::DeviceStats counts_;  // of calls
 };
 
 // Memory that was given back and is given out again late, for MORPH_SANITIZE=memory: the bytes for each device.
 inline size_t most_kept = 0;
-extern constinit thread_local bool holds_peaks;  // what this thread takes does not raise them yet
 void set_caching(bool enabled);  // memory.cpp: of every device
 bool caches();
 

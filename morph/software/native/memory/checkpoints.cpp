@@ -58,7 +58,7 @@ void Arena::free_all(Segment& segment) {
   for (Block* block = segment.block_at(segment.start); block; block = block->after)
     if (block->used) used.push_back(block);
   for (Block* block : used) make_free(block);
-  settle_inactive(segment.large);
+  figures_.settle(segment.large);
 }
 
 // For a segment that is one free block.
@@ -71,7 +71,7 @@ void Arena::lay_out(Segment& segment, const SegmentView& as) {
     if (wanted.used) make_used(block, wanted.requested);
     else make_cached(block);
   }
-  settle_inactive(segment.large);
+  figures_.settle(segment.large);
 }
 
 PoolState pool_state(c10::DeviceIndex index, MempoolId_t pool) {

@@ -31,7 +31,10 @@ Context found(const std::map<const void*, Context>& contexts, const void* addres
 }  // namespace
 
 const Recording& recording() { return chosen; }
-void set_recording(Recording wanted) { chosen = std::move(wanted); }
+void set_recording(Recording wanted) {
+  chosen = std::move(wanted);
+  if (chosen.state) ever_recorded = true;
+}
 
 void Remembered::gather(bool allocates) {
   if (chosen.frames == Frames::kNone || (!allocates && chosen.frames != Frames::kAll)) return;
@@ -80,6 +83,7 @@ Context Arena::context_of_segment(const void* start) {
 
 void Arena::record(const char* action, const void* address, size_t size, c10::StreamId stream, MempoolId_t pool) {
   const Recording& wanted = recording();
+  if (!wanted.state && contexts_.empty() && segment_contexts_.empty()) return;
   std::string_view what = action;
   if (what == "alloc" && remembered()) contexts_[address] = remembered();
   if (what == "free_completed") contexts_.erase(address);

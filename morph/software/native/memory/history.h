@@ -5,6 +5,7 @@
 
 #include <c10/core/CachingDeviceAllocator.h>
 
+#include <atomic>
 #include <set>
 #include <string>
 
@@ -31,17 +32,19 @@ struct Recording {
   std::set<std::string> skipped;
 };
 const Recording& recording();
+inline std::atomic<bool> ever_recorded{false};
+inline bool was_recorded() { return ever_recorded.load(std::memory_order_relaxed); }
 void set_recording(Recording wanted);
 
 // The context of this thread's events. Frames are gathered before an arena is locked, since that takes the
 // interpreter's lock.
 class Remembered {
  public:
-  explicit Remembered(bool allocates) : gathers_(recording().state) {
-    if (gathers_) gather(allocates);
+  explicit Remembered(bool allocates) : gathers_(was_recorded() && recording().state) {
+    if (gathers_) [[unlikely]] gather(allocates);
   }
   ~Remembered() {
-    if (gathers_) forget();
+    if (gathers_) [[unlikely]] forget();
   }
 
  private:

@@ -37,6 +37,7 @@ void report_refused(DeviceIndex index, size_t bytes) {
 }
 
 void free_unused() {
+  if (!any_given_back) [[likely]] return;
   for (void* pointer : no_longer_used()) free_device_memory(pointer);
 }
 
@@ -60,14 +61,15 @@ void* take(DeviceIndex index, size_t bytes) {
   TORCH_CHECK_WITH(OutOfMemoryError, bytes < most || settings().type != c10::DeviceType::CUDA, settings().title,
                    " out of memory. Tried to allocate more than 1EB memory.");
   bool fails = happens(Fault::kMemory, index);
-  if (!arena(index).caching) return take_uncached(index, bytes, fails);
-  c10::StreamId stream = current_stream(index).id();
+  Arena& own = arena(index);
+  if (!own.caching) [[unlikely]] return take_uncached(index, bytes, fails);
+  c10::StreamId stream = current_stream_id(index);
   try {
-    if (fails) [[unlikely]] arena(index).refuse_on_purpose(bytes);
-    Block* block = arena(index).take(bytes, stream, pool_for(index, stream));
-    if (c10::memoryProfilingEnabled()) report(index, block->start, int64_t(block->size));
+    if (fails) [[unlikely]] own.refuse_on_purpose(bytes);
+    Block* block = own.take(bytes, stream, pool_for(index, stream));
+    if (c10::memoryProfilingEnabled()) [[unlikely]] report(index, block->start, int64_t(block->size));
     trace(&Table::trace_gpu_memory_allocation, block->start);
-    if (is_order_watched()) give_memory(block->start, block->size);
+    if (is_order_watched()) [[unlikely]] give_memory(block->start, block->size);
     mark_allocation(block->start, bytes);
     return block->start;
   } catch (const c10::OutOfMemoryError&) {
@@ -136,7 +138,7 @@ struct RedirectedHostAllocator final : c10::Allocator {
 
 static void tell_of_free(DeviceIndex index, void* start, size_t size) {
   trace(&Table::trace_gpu_memory_deallocation, start);
-  if (c10::memoryProfilingEnabled()) report(index, start, -int64_t(size));
+  if (c10::memoryProfilingEnabled()) [[unlikely]] report(index, start, -int64_t(size));
 }
 
 static void free_uncached(Segment* segment) {
@@ -155,14 +157,14 @@ void free_device_memory(void* pointer) {
   if (!pointer) return;
   pointer = known(pointer);
   Segment* segment = segment_of(pointer);
-  if (segment && segment->is_uncached && segment->start == pointer) return free_uncached(segment);
+  if (segment && segment->is_uncached && segment->start == pointer) [[unlikely]] return free_uncached(segment);
   Block* block = used_block(segment, pointer);
   DeviceIndex index = segment->device;
   size_t size = block->size;
   bool told = block->awaited;
-  if (told && is_order_watched()) forget_memory(block->start, size);
+  if (told && is_order_watched()) [[unlikely]] forget_memory(block->start, size);
   Remembered with(false);
-  if (keep_while_used(pointer)) {
+  if (keep_while_used(pointer)) [[unlikely]] {
     arenas[size_t(index)]->let_wait(block);
     return tell_of_free(index, pointer, size);
   }

@@ -5,7 +5,6 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <thread>
 
@@ -33,7 +32,6 @@ struct Route {
 
 std::mutex routes_mutex;
 std::vector<Route>& routes = *new std::vector<Route>;
-std::atomic<bool> any_routes{false};
 
 }  // namespace
 
@@ -58,8 +56,7 @@ void end_pool(c10::DeviceIndex index, MempoolId_t pool) {
   any_routes = !routes.empty();
 }
 
-MempoolId_t pool_for(c10::DeviceIndex index, c10::StreamId stream) {
-  if (!any_routes) return {0, 0};
+MempoolId_t routed_pool(c10::DeviceIndex index, c10::StreamId stream) {
   std::lock_guard<std::mutex> lock(routes_mutex);
   auto found = std::find_if(routes.rbegin(), routes.rend(),
                             [&](const Route& route) { return route.reaches(index, stream); });
