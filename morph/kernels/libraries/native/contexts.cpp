@@ -31,16 +31,19 @@ int current(Context* context) {
 
 int make_current(Context context) {
   if (!context) return 0;  // there is always a current device
-  int index = device(context);
-  return index < 0 ? int(machine::kDeviceUninitialized) : machine::set_device(index);
+  int index = device(context), previous = machine::get_device();
+  if (index < 0) return machine::kDeviceUninitialized;
+  int code = machine::set_device(index);
+  if (!code && before.empty()) before.push_back(previous);  // it takes the first place of the stack
+  return code;
 }
 
 int push(Context context) {
-  int previous = machine::get_device();
-  if (!context || device(context) < 0) return machine::kDeviceUninitialized;
-  if (int code = make_current(context)) return code;
-  before.push_back(previous);
-  return 0;
+  int index = device(context), previous = machine::get_device();
+  if (index < 0) return machine::kDeviceUninitialized;
+  int code = machine::set_device(index);
+  if (!code) before.push_back(previous);
+  return code;
 }
 
 int pop(Context* context) {

@@ -54,6 +54,8 @@ def test_the_current_context_is_torchs_device():
     assert library.cuCtxPopCurrent_v2(byref(other)) == 0
     assert torch.cuda.current_device() == 0
     assert library.cuCtxSetCurrent(context) == library.cuCtxSynchronize() == 0
+    assert library.cuCtxPopCurrent_v2(byref(other)) == 0  # what was set took the first place of the stack
+    assert other.value == context.value
     assert library.cuCtxPopCurrent_v2(byref(other)) == 201
     assert library.cuCtxSetCurrent(c_void_p(12345)) == 201
 
