@@ -56,6 +56,10 @@ class Decisions:
         known = self.known(package)
         return not self._is_installed(package) if known is None else known
 
+    def leave(self, package: Package) -> None:
+        """Decide that ``package`` is not served."""
+        self._served[package.name] = False
+
     def say_replaced(self, package: Package) -> None:
         """Report, once per process tree, which installation ``package`` replaces and why, if any."""
         problem = self._problems.get(package.name)

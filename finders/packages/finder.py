@@ -78,6 +78,10 @@ class PackageFinder:
             if sys.modules.get(name) is not None:
                 self.trees.take_over(name)
 
+    def give_back(self, name: str) -> None:
+        """Serve the package ``name`` no longer, where an installed one works by other means."""
+        self.trees.give_back(name)
+
     def import_torch(self) -> None:
         """Import torch while the served packages are hidden from it."""
         if "torch" not in sys.modules:

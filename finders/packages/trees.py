@@ -130,6 +130,18 @@ class Trees:
             taken = {each: sys.modules.pop(each) for each in present}
             self._replaced.update((each, module) for each, module in taken.items() if not is_ours(module))
 
+    def give_back(self, name: str) -> None:
+        """Put the real modules of a package in the place of the served ones, if one is installed."""
+        package = self._packages[name]
+        if self._decisions.find_real(name) is None:
+            return
+        self._decisions.leave(package)
+        for each in imported(package.import_names):
+            if is_ours(sys.modules[each]):
+                del sys.modules[each]
+        for each in [each for each in self._replaced if each.partition(".")[0] in package.import_names]:
+            sys.modules[each] = self._replaced.pop(each)
+
     def restore(self) -> None:
         """Remove the served modules from ``sys.modules``, and put back the replaced ones."""
         self.show()

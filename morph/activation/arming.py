@@ -14,7 +14,7 @@ from morph.base.importing import own_imports
 from morph.finders.finder import finder
 from morph.finders.packages.finder import packages as served_packages
 
-_WITHOUT_TORCH = ("cupy",)  # which load CUDA's libraries, and seldom with torch
+_WITHOUT_TORCH = ("cupy", "numba.cuda")  # which load CUDA's libraries, and seldom with torch
 
 _armed: Callable[[ModuleType], None] | None = None
 

@@ -15,6 +15,7 @@ from morph.base.importing import put_first, take_away
 from morph.base.journal import Journal
 from morph.finders.finder import find_elsewhere, on_import
 from morph.finders.packages.importers import is_import
+from morph.kernels import numba
 from morph.kernels.refusals import drivers
 from morph.kernels.refusals.binaries import explain
 from morph.kernels.refusals.table import packages
@@ -39,7 +40,10 @@ def install(backend: Backend, journal: Journal) -> None:
     finder = Refusals(backend.name, names)
     journal.on_undo(lambda: take_away(finder))
     put_first(finder)
-    on_import(_NUMBAS_DRIVER, lambda module: _disable(module, journal), journal)
+    if backend.table.facts.software and numba.is_served():
+        numba.install(journal)
+    else:
+        on_import(_NUMBAS_DRIVER, lambda module: _disable(module, journal), journal)
     drivers.install(backend, journal)
 
 

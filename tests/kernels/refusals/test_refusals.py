@@ -1,5 +1,6 @@
 """What compiles CUDA kernels of its own is refused by name, with the way out."""
 
+import importlib.util
 import pathlib
 
 import pytest
@@ -85,6 +86,8 @@ print(x)
 
 def test_numba_is_imported_and_a_launch_is_refused(platform: Platform):
     pytest.importorskip("numba")
+    if platform.name == "cpu" and importlib.util.find_spec("numba_cuda"):
+        pytest.skip("its kernels run")
     available, *said, x = run(platform, NUMBA).splitlines()
     assert (available, x) == ("False", "[0. 0. 0. 0.]")
     assert "write the kernel in Triton or with torch's operators; NUMBA_ENABLE_CUDASIM=1" in " ".join(said)

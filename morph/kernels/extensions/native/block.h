@@ -56,6 +56,7 @@ class Block : public Turns {
   void let_others_on();
   void go_on_later();  // when no other thread can run
   void* dynamic_shared() const { return dynamic_; }
+  size_t dynamic_size() const { return shared_; }
   bool is_running() const { return current_; }
   int thread() const { return current_->thread; }
   const char* stack() const { return stack_of(current_->context); }  // of the thread that runs
