@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # torch's internals see the real device
+WITHOUT_TORCH = ("cupy", "numba")  # which load CUDA's libraries, and seldom with torch
 TORCH = frozenset({"torch", "functorch", "torchgen", "triton"})
 
 TESTING = "torch.testing"  # but the support of its own tests, which other projects' tests use too

@@ -13,8 +13,7 @@ from morph.base import announcement
 from morph.base.importing import own_imports
 from morph.finders.finder import finder
 from morph.finders.packages.finder import packages as served_packages
-
-_WITHOUT_TORCH = ("cupy", "numba.cuda")  # which load CUDA's libraries, and seldom with torch
+from morph.finders.scope import WITHOUT_TORCH
 
 _armed: Callable[[ModuleType], None] | None = None
 
@@ -28,7 +27,7 @@ def wait_for_torch(request: Request) -> None:
             _armed = _Arming(request)
             finder.watch("torch", _armed)
             finder.prepare("torch", _armed.prepare)
-            for name in _WITHOUT_TORCH:
+            for name in WITHOUT_TORCH:
                 finder.watch(name, _nothing)
                 finder.prepare(name, _import_torch)
 
@@ -45,7 +44,7 @@ def disarm() -> bool:
         armed, _armed = _armed, None
         if armed is not None:
             finder.unwatch("torch", armed)
-            for name in _WITHOUT_TORCH:
+            for name in WITHOUT_TORCH:
                 finder.unwatch(name, _nothing)
         return armed is not None
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
+import re
+import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from morph.finders.finder import on_import
+from morph.finders.finder import finder, on_import
 from morph.finders.packages.finder import packages
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def is_served() -> bool:
         release = importlib.metadata.version("numba-cuda")
     except importlib.metadata.PackageNotFoundError:
         return False
-    return tuple(map(int, release.split(".")[:2])) >= OLDEST
+    return tuple(map(int, re.findall(r"\d+", release)[:2])) >= OLDEST
 
 
 def install(journal: Journal) -> None:
@@ -32,11 +33,20 @@ def install(journal: Journal) -> None:
     Args:
         journal: Records every change.
     """
-    # its own parts in C need the real bindings, which find the served libraries by their names
-    on_import("numba", lambda module: packages.give_back("cuda"), journal)
+    # its own parts in C need the real bindings, which find the served libraries by their names; numba's own
+    # import needs them already
+    if "numba" in sys.modules:
+        packages.give_back("cuda")
+    else:
+        on_import("numba", _nothing, journal)
+        finder.prepare("numba", lambda: packages.give_back("cuda"))
     on_import(_NVVM, lambda module: _compile(module, journal), journal)
     on_import(_DRIVER, _choose_linker, journal)
     on_import(_CODEGEN, lambda module: _leave_out(module, journal), journal)
+
+
+def _nothing(module: ModuleType) -> None:
+    """Watch a module for what is prepared before it."""
 
 
 def _compile(module: ModuleType, journal: Journal) -> None:
