@@ -8,13 +8,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
+WITHOUT_TORCH = ("cupy", "numba", "numba.cuda")  # which load CUDA's libraries, and seldom with torch
 # torch's internals see the real device
-WITHOUT_TORCH = ("cupy", "numba")  # which load CUDA's libraries, and seldom with torch
 TORCH = frozenset({"torch", "functorch", "torchgen", "triton"})
 
 TESTING = "torch.testing"  # but the support of its own tests, which other projects' tests use too
 COMPILER = "torch._dynamo"
 _SPAWNED_MAIN = "__mp_main__"  # the program's name in a child of multiprocessing
+
+
+def loads_cuda(module: str) -> bool:
+    """Return whether a module loads CUDA's libraries while it is imported; numba does with numba-cuda."""
+    if module != "numba":
+        return module in WITHOUT_TORCH
+    from importlib.util import find_spec
+
+    return find_spec("numba_cuda") is not None
 
 
 class Policy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 from collections.abc import Callable
 from types import ModuleType
@@ -13,7 +14,7 @@ from morph.base import announcement
 from morph.base.importing import own_imports
 from morph.finders.finder import finder
 from morph.finders.packages.finder import packages as served_packages
-from morph.finders.scope import WITHOUT_TORCH
+from morph.finders.scope import WITHOUT_TORCH, loads_cuda
 
 _armed: Callable[[ModuleType], None] | None = None
 
@@ -29,7 +30,7 @@ def wait_for_torch(request: Request) -> None:
             finder.prepare("torch", _armed.prepare)
             for name in WITHOUT_TORCH:
                 finder.watch(name, _nothing)
-                finder.prepare(name, _import_torch)
+                finder.prepare(name, functools.partial(_import_torch, name))
 
 
 def is_armed() -> bool:
@@ -49,9 +50,10 @@ def disarm() -> bool:
         return armed is not None
 
 
-def _import_torch() -> None:
-    with contextlib.suppress(ImportError):
-        importlib.import_module("torch")
+def _import_torch(before: str) -> None:
+    if loads_cuda(before):
+        with contextlib.suppress(ImportError):
+            importlib.import_module("torch")
 
 
 def _nothing(module: ModuleType) -> None:

@@ -11,7 +11,7 @@ from morph.base.announcement import say_inactive
 from morph.base.importing import own_imports, put_first, take_away
 from morph.finders.finder import find_elsewhere
 from morph.finders.packages.finder import packages
-from morph.finders.scope import LEFT_ALONE, OPTED_IN, WITHOUT_TORCH, Policy, Scope
+from morph.finders.scope import LEFT_ALONE, OPTED_IN, Policy, Scope, loads_cuda
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class TorchFinder:
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return torch's spec as morph's own finder gives it, or None for any other module."""
-        if fullname != "torch" and fullname not in WITHOUT_TORCH:
+        if fullname != "torch" and not loads_cuda(fullname):
             return None
         spec = find_elsewhere(self, fullname, path, target)
         if spec is None or spec.submodule_search_locations is None:  # a module that happens to have this name
