@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-_PLACES = {"threadIdx": "thread", "blockIdx": "block", "blockDim": "block_size", "gridDim": "grid_size"}
-_NAME = re.compile(rf"(?<![\w.])(?<!->)(?<!\w::)(?:{'|'.join(_PLACES)})(?!\w)")
+PLACES = {"threadIdx": "thread", "blockIdx": "block", "blockDim": "block_size", "gridDim": "grid_size"}
+_NAME = re.compile(rf"(?<![\w.])(?<!->)(?<!\w::)(?:{'|'.join(PLACES)})(?!\w)")
 _TYPE = re.compile(r"(?P<word>\w+|>)\s*[&*]?\s*$")
 _KEYWORDS = {"return", "case", "else", "do", "in", "throw", "sizeof", "new", "delete", "goto", "co_return"}
 _LIST = re.compile(
@@ -28,14 +28,14 @@ def translate(code: str) -> str:
     for match in found:
         if not any(name == match[0] and start <= match.start() < end for name, start, end in own):
             # with a space before: `%:` is a `#` to C++
-            parts += [code[last : match.start()], f" ::morph_cuda::here().{_PLACES[match[0]]}"]
+            parts += [code[last : match.start()], f" ::morph_cuda::here().{PLACES[match[0]]}"]
             last = match.end()
     return "".join([*parts, code[last:]])
 
 
 def _found(code: str) -> Iterator[re.Match[str]]:
     """Yield where the names stand; an expression for all of them takes half a second for torch's headers."""
-    for name in _PLACES:
+    for name in PLACES:
         place = code.find(name)
         while place >= 0:
             if match := _NAME.match(code, place):

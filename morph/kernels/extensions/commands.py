@@ -64,6 +64,16 @@ def call(words: list[str]) -> int:
         ) from None
 
 
+def problem(words: list[str]) -> str | None:
+    """Run a command that may fail; return what it says then, or None.
+
+    Raises:
+        OSError: If it does not start.
+    """
+    done = subprocess.run(words, capture_output=True, check=False)
+    return done.stderr.decode(errors="replace") if done.returncode else None
+
+
 def output(words: list[str]) -> str:
     """Return what a command writes to its standard output; what it says of errors is left out.
 

@@ -44,7 +44,7 @@ def add(source: Source, edits: Edits) -> None:
 
 def remember(source: Source, edits: Edits) -> None:
     """Let each kernel be launched by its address, which a file that nvcc does not compile may take."""
-    names = collections.Counter(called[1] for _, called, _ in _bodies(source))
+    names = collections.Counter(called[1] for _, called, _ in bodies(source))
     for number, each in enumerate(_definitions(source)):
         if not each.is_told_by_type and names[each.name.rpartition("::")[2]] > 1:
             continue
@@ -59,15 +59,15 @@ def _pointer(kernel: Definition) -> str:
 
 
 def _definitions(source: Source) -> Iterator[Definition]:
-    for place, called, body in _bodies(source):
-        if ">" in _before(source, place):  # which ends what is before a template
+    for place, called, body in bodies(source):
+        if ">" in before(source, place):  # which ends what is before a template
             continue
         name = _NAME.search(source.code[place : called.end(1)])
         parameters = source.text[called.end() : source.close(called.end() - 1)]
         yield Definition(name[0] if name else called[1], parameters, source.close(body) + 1)
 
 
-def _bodies(source: Source) -> Iterator[tuple[int, re.Match[str], int]]:
+def bodies(source: Source) -> Iterator[tuple[int, re.Match[str], int]]:
     """Yield where the kernels are defined, the match of each one's name, and where its body opens."""
     for place, called in launches.kernels(source):
         body = re.compile(r"\s*\{").match(source.code, source.close(called.end() - 1) + 1)
@@ -75,6 +75,6 @@ def _bodies(source: Source) -> Iterator[tuple[int, re.Match[str], int]]:
             yield place, called, body.end() - 1
 
 
-def _before(source: Source, place: int) -> str:
+def before(source: Source, place: int) -> str:
     """Return the code of a declaration before a place in it."""
     return re.split(r"[;{}]", source.head(place))[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from morph.kernels.extensions.source import CLOSING, Edits, Source
 
@@ -17,14 +17,19 @@ LINE = re.compile(r"\n(?:#[^\n]*\n)*")
 _NULL = {"0", "NULL", "__null"}
 
 
-def translate(source: Source, edits: Edits) -> None:
+def translate(source: Source, edits: Edits, of_block: Callable[[str, int], str | None]) -> None:
     """Put calls in the place of launches.
+
+    Args:
+        source: The source.
+        edits: Where the replacements go.
+        of_block: Returns the function that a kernel, launched at a place, is for a whole block, if any.
 
     Raises:
         SourceError: If a launch is not well-formed.
     """
     for match in openings(source):
-        _translate(source, edits, match.start(), match.end())
+        _translate(source, edits, match.start(), match.end(), of_block)
     names = {called[1] for _, called in kernels(source)}
     for match in source.find(_ADDRESS):
         # a variable that is launched may have a kernel's type, which tells its parameters
@@ -49,7 +54,9 @@ def kernels(source: Source) -> Iterator[tuple[int, re.Match[str]]]:
             yield match.start(), called
 
 
-def _translate(source: Source, edits: Edits, start: int, end: int) -> None:
+def _translate(
+    source: Source, edits: Edits, start: int, end: int, of_block: Callable[[str, int], str | None]
+) -> None:
     closing = _END.search(source.code, end)
     if closing is None:
         raise source.error(start, "a launch <<<...>>> that does not end")
@@ -57,8 +64,13 @@ def _translate(source: Source, edits: Edits, start: int, end: int) -> None:
     kernel, how = source.text[first:start].strip(), source.text[end : closing.start()]
     arguments = list(arguments_of(source, closing.end()))
     body = f"[=](auto&&... morph_given) {{ {kernel}(morph_given...); }}"
+    function = of_block(kernel, start)
+    given = "auto& morph_regions, auto&&... morph_given"
+    regional = (
+        f"[=]({given}) {{ return {function}(morph_regions, morph_given...); }}" if function else "nullptr"
+    )
     comma = ", " if any(source.code[slice(*each)].strip() for each in arguments) else ""
-    head = f"::morph_cuda::launch(::morph_cuda::Configuration({how}), {body}{comma}"
+    head = f"::morph_cuda::launch(::morph_cuda::Configuration({how}), {body}, {regional}{comma}"
     # a macro in its arguments makes the preprocessor begin a line anew
     edits.replace(first, closing.end() + 1, LINE.sub(" ", head))
     for argument in arguments:

@@ -17,6 +17,7 @@ from morph.base import private, variables
 from morph.base.errors import MorphError
 from morph.kernels.extensions import assembly, commands, host_sources, linking, zones
 from morph.kernels.extensions import options as nvcc_options
+from morph.kernels.extensions.block_functions import FILE, SUFFIX
 from morph.kernels.extensions.image import Image
 from morph.kernels.extensions.options import Options
 from morph.kernels.extensions.source import Source, SourceError
@@ -36,6 +37,8 @@ _COMPILER = (
     "-fno-gnu-unique",  # a `__shared__` variable of an inline function is of its own library
     "-fstack-reuse=none",  # FlashAttention's convert_type returns a pointer to its own variable
 )
+
+_VECTORIZED = ("-ftree-loop-vectorize", "-fvect-cost-model=dynamic", "-fsplit-loops")
 
 # g++ calls a function before each access to memory: native/sanitizer takes the place of libtsan
 _SANITIZED = (
@@ -152,14 +155,44 @@ def _compile(source: str, target: str, options: Options, scratch: pathlib.Path) 
         return status
     if assembly.is_in(Source(text)):  # most sources have none, and need not read the header
         _, text = _preprocess(source, target, options, scratch, *more, *_ASSEMBLY)
-    translated = translate(text, is_checked=is_sanitized, is_module=MODULE[0] in options.preprocessor)
+    is_module = MODULE[0] in options.preprocessor
+    words = [*commands.compiler(), *_level(options), *options.compiler, *_COMPILER]
+    if options.step != "preprocess" and not (is_module or is_sanitized):
+        if _compiles_blocks([*words, *_loops(words)], text, scratch, target):
+            return 0
+    translated = translate(text, is_checked=is_sanitized, is_module=is_module)
     scratch.write_text(translated, errors="surrogateescape")
     if options.step == "preprocess":
         return _hand_over(scratch, options)
-    words = [*commands.compiler(), *_level(options), *options.compiler, *_COMPILER]
     if is_sanitized:
         return _compile_checked([*words, *_SANITIZED], scratch, target)
-    return commands.call([*words, "-x", "c++", "-fpreprocessed", "-c", str(scratch), "-o", target])
+    return commands.call(_to_object(words, scratch, target))
+
+
+def _to_object(words: list[str], source: pathlib.Path, target: str) -> list[str]:
+    return [*words, "-x", "c++", "-fpreprocessed", "-c", str(source), "-o", target]
+
+
+def _compiles_blocks(words: list[str], text: str, scratch: pathlib.Path, target: str) -> bool:
+    """Compile a source whose kernels are functions of blocks too, but those that C++ does not take so."""
+    staying: set[str] = set()
+    while SUFFIX in (translated := translate(text, staying=staying)):
+        scratch.write_text(translated, errors="surrogateescape")
+        problem = commands.problem(_to_object(words, scratch, target))
+        if problem is None:
+            return True
+        more = set(re.findall(rf"{FILE}(\w+)|(\w+){SUFFIX}", problem))
+        names = {name for pair in more for name in pair if name} - staying
+        if not names:
+            return False
+        staying |= names
+    return False
+
+
+def _loops(words: list[str]) -> tuple[str, ...]:
+    """Return the options by which g++ vectorizes the loops over threads; at -O3 it has them."""
+    levels = [word for word in words if word.startswith("-O")]
+    return _VECTORIZED if levels[-1:] == ["-O2"] else ()
 
 
 def _is_sanitized() -> bool:

@@ -74,13 +74,17 @@ class Source:
         """Yield the matches of a pattern in the code."""
         return re.finditer(pattern, self.code)
 
-    def error(self, place: int, problem: str) -> SourceError:
-        """Return the error of a place in the text."""
+    def line(self, place: int) -> tuple[str, int]:
+        """Return the file and the line of a place in the text."""
         number = bisect.bisect_right(self._starts, place) - 1
         if number < 0:
-            return SourceError("<source>", 1, problem)
+            return "<source>", 1
         line, file = self._markers[number]
-        return SourceError(file, line + self.text.count("\n", self._starts[number], place), problem)
+        return file, line + self.text.count("\n", self._starts[number], place)
+
+    def error(self, place: int, problem: str) -> SourceError:
+        """Return the error of a place in the text."""
+        return SourceError(*self.line(place), problem)
 
     def is_the_users(self, place: int) -> bool:
         """Return whether a place is from no header of the system, of torch, or of morph."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from morph.kernels.extensions import assembly, builtins, casts, entries, launches, refusals, zones
+from morph.kernels.extensions.block_functions import BlockFunctions
 from morph.kernels.extensions.source import LEFT_OUT, Edits, Source, outside_literals
 
 _BARRIER = (
@@ -53,13 +54,16 @@ _VARIABLE = r"(?:__device__\s+)?__constant__\b|__device__\s+[\w:<>*\s]*\w\s*(?:\
 _MODULES = {rf"\bstatic\s+(?={_VARIABLE})": "", **_WORDS, r"__constant__\b": ""}
 
 
-def translate(text: str, *, is_checked: bool = False, is_module: bool = False) -> str:
+def translate(
+    text: str, *, is_checked: bool = False, is_module: bool = False, staying: Collection[str] | None = None
+) -> str:
     """Return a preprocessed CUDA source as C++.
 
     Args:
         text: The source.
         is_checked: Whether it is compiled for the sanitizer.
         is_module: Whether it is a module, whose kernels and variables programs find by their names.
+        staying: The kernels that are not compiled as functions of blocks too; None: no kernel is.
 
     Raises:
         SourceError: If it holds what the software device cannot run, with the file and line.
@@ -72,16 +76,28 @@ def translate(text: str, *, is_checked: bool = False, is_module: bool = False) -
     _find_dynamic_memory(source, edits)
     _name_templates(source, edits)
     assembly.translate(source, edits)
-    launches.translate(source, edits)
+    functions = None if staying is None else BlockFunctions(source, staying)
+    launches.translate(source, edits, functions.of if functions else lambda kernel, place: None)
     casts.translate(source, edits)
     _check_bounds(source, edits)
+    if functions:
+        functions.add(edits, _of_block)
     if not is_checked:
-        _inline_short(source, edits)
+        _inline_short(source, edits, functions.kernels if functions else ())
     (entries.add if is_module else entries.remember)(source, edits)
     words = _MODULES if is_module else _WORDS
     result = outside_literals(edits.result(), functools.partial(_in_source, is_checked, words))
     headers = [outside_literals(header, _in_header) for header in source.headers]
     return re.sub(rf"{LEFT_OUT} (\d+)\n", lambda match: headers[int(match[1])], result)
+
+
+def _of_block(text: str) -> str:
+    source = Source(text)
+    edits = Edits(source)
+    _find_dynamic_memory(source, edits)
+    _name_templates(source, edits)
+    casts.translate(source, edits)
+    return edits.result()
 
 
 def _in_source(is_checked: bool, words: Mapping[str, str], code: str) -> str:
@@ -190,11 +206,11 @@ def _check_bounds(source: Source, edits: Edits) -> None:
             edits.replace(body, body, f" ::morph_cuda::bound_threads({launches.LINE.sub(' ', most)}); ")
 
 
-def _inline_short(source: Source, edits: Edits) -> None:
+def _inline_short(source: Source, edits: Edits, others: Collection[str]) -> None:
     """Inline short kernels into the loops over threads: a call for each would take longer than its work."""
     for start, called in launches.kernels(source):
         body = _body(source, called.end() - 1)
-        if body is None:
+        if body is None or called[1] in others:
             continue
         code = source.code[body : source.close(body - 1)]
         if len(code) < _SHORT and not re.search(_BARRIER, code):

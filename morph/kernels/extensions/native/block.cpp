@@ -37,9 +37,9 @@ Block::~Block() {
   kept = nullptr;
 }
 
-void Block::prepare(dim3 grid, dim3 block, size_t shared, void (*threads)(void*, Turns&), void* closure, uint64_t shuffle,
+void Block::prepare(dim3 grid, dim3 block, size_t shared, const Launched& what, void* closure, uint64_t shuffle,
                     sanitizer::Launch* checked) {
-  grid_ = grid, block_ = block, threads_ = threads, closure_ = closure, shuffle_ = shuffle;
+  grid_ = grid, block_ = block, what_ = &what, closure_ = closure, shuffle_ = shuffle;
   count_ = int(block.x * block.y * block.z);
   warps_.resize(size_t(count_ + 31) / 32);
   size_t bytes = shared + kAligned + (checked ? sanitizer::kZone : 0);
@@ -66,15 +66,27 @@ void Block::run(int64_t number) {
     std::shuffle(order_.begin(), order_.end(), random_);
   }
   none_waited_ = !shuffle_ && !checks_;
-  if (checks_) checks_->begin(number, count_, reinterpret_cast<uintptr_t>(threads_), shared_);
+  if (checks_) checks_->begin(number, count_, reinterpret_cast<uintptr_t>(what_->threads), shared_);
   while (done_ < count_ && !error_) {
     if (Fibre* fibre = next_fibre()) resume(fibre);
     else if (!release_stuck()) error_ = std::make_exception_ptr(std::runtime_error("the threads of a block wait for each other"));
   }
-  if (error_) {
-    abandon();
-    std::rethrow_exception(std::exchange(error_, nullptr));
-  }
+  rethrow();
+}
+
+bool Block::run_regions(int64_t from, int64_t to) {
+  begun_ = count_, none_waited_ = false;
+  from_ = from, to_ = to, regions_ = Outcome::pending;
+  resume(idle_fibre());
+  bool has_run = std::exchange(regions_, Outcome::none) != Outcome::refused;
+  rethrow();
+  return has_run;
+}
+
+void Block::rethrow() {
+  if (!error_) return;
+  abandon();
+  std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 Block::Fibre* Block::next_fibre() {
@@ -117,15 +129,21 @@ void Block::enter() {
   Block& block = *kept;
   for (;;) {
     try {
-      block.threads_(block.closure_, block);
+      block.run_own();
     } catch (...) {
       block.error_ = std::current_exception();
       block.none_waited_ = false;
+      if (block.runs_regions()) block.regions_ = Outcome::ran;
     }
     block.current_->thread = -1;
     block.idle_.push_back(block.current_);
     block.suspend();
   }
+}
+
+void Block::run_own() {
+  if (!runs_regions()) return what_->threads(closure_, *this);
+  regions_ = what_->regions(closure_, grid_, block_, from_, to_) ? Outcome::ran : Outcome::refused;
 }
 
 bool Turns::next() { return static_cast<Block*>(this)->take_turn(); }
@@ -144,6 +162,7 @@ bool Block::take_turn() {
 
 // Before the first thread waits: the threads before it have ended.
 void Block::note_turns() {
+  if (regions_ == Outcome::pending) fail(std::make_exception_ptr(std::runtime_error("a thread waits in a kernel that was compiled as having no such place")));
   if (!std::exchange(none_waited_, false)) return;
   current_->thread = begun_ - 1, current_->index = place_->thread;
   for (int thread = 0; thread < current_->thread; thread++) leave(thread);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "fibres.h"
-#include "morph/threads.h"
+#include "morph/launch.h"
 #include "sanitizer/checks.h"
 
 #include <array>
@@ -36,9 +36,11 @@ class Block : public Turns {
   static Block& of_this_thread();
   static Block* running();  // null: no thread of a kernel runs on this thread of the host
 
-  void prepare(dim3 grid, dim3 block, size_t shared, void (*threads)(void*, Turns&), void* closure, uint64_t shuffle,
+  void prepare(dim3 grid, dim3 block, size_t shared, const Launched& what, void* closure, uint64_t shuffle,
                sanitizer::Launch* checked);
   void run(int64_t number);  // of the block in its grid; throws what a thread threw
+  bool run_regions(int64_t from, int64_t to);  // of blocks; false: has done nothing. Throws what a thread threw
+  bool runs_regions() const { return regions_ != Outcome::none; }
 
   // Called by the block's threads.
   void wait_for_block(int vote, const void* site);
@@ -89,6 +91,8 @@ class Block : public Turns {
 
   static void enter();
   friend Turns;
+  void run_own();
+  void rethrow();
   bool take_turn();
   void note_turns();
   void begin(int thread);
@@ -115,8 +119,12 @@ class Block : public Turns {
   void abandon();
   Warp& warp_of(int thread) { return warps_[size_t(thread) >> 5]; }
 
-  void (*threads_)(void*, Turns&) = nullptr;
+  enum class Outcome { none, pending, ran, refused };
+
+  const Launched* what_ = nullptr;
   void* closure_ = nullptr;
+  Outcome regions_ = Outcome::none;   // of blocks that run as regions
+  int64_t from_ = 0, to_ = 0;         // these
   dim3 grid_, block_;
   int done_ = 0, at_barrier_ = 0;
   std::vector<int> order_;            // in which threads begin; empty: by number

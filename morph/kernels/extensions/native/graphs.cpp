@@ -65,7 +65,7 @@ Work work_of(const Shape& shape, std::shared_ptr<void> closure, bool cooperative
   return [=](cudaStream_t stream) {
     return reported([&] {
       Cooperative as_before(cooperative);
-      Grid(shape.grid, shape.block, shape.shared, stream, shape.what->threads, closure.get()).run();
+      Grid(shape.grid, shape.block, shape.shared, stream, *shape.what, closure.get()).run();
       return cudaSuccess;
     });
   };

@@ -55,8 +55,8 @@ thread_local bool launching = false;
 
 Grid* Grid::of_this_thread() { return current; }
 
-Grid::Grid(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*threads)(void*, Turns&), void* closure)
-    : grid_(grid), block_(block), shared_(shared), stream_(stream), threads_(threads), closure_(closure), cooperative_(cooperative),
+Grid::Grid(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, const Launched& what, void* closure)
+    : grid_(grid), block_(block), shared_(shared), stream_(stream), what_(what), closure_(closure), cooperative_(cooperative),
       shuffle_(shuffle()), blocks_(int64_t(grid.x) * grid.y * grid.z),
       checked_(sanitizer::Launch::wanted(__builtin_frame_address(0))) {
   if (shuffle_) order_ = shuffled_blocks(blocks_, shuffle_);
@@ -65,9 +65,7 @@ Grid::Grid(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*thr
 void Grid::run() {
   DeviceAccess access;
   set_launching();
-  int64_t grain = std::max<int64_t>(1, kGrain / (int64_t(block_.x) * block_.y * block_.z));
-  if (checked_) grain = blocks_;  // one after the other
-  at::parallel_for(0, blocks_, grain, [&](int64_t from, int64_t to) { run_blocks(to - from); });
+  at::parallel_for(0, blocks_, checked_ ? blocks_ : grain(), [&](int64_t from, int64_t to) { run_blocks(to - from); });
   for (;;) {
     std::vector<std::thread> further;
     {
@@ -87,15 +85,26 @@ void Grid::run_blocks(int64_t most) {
   Grid* before = std::exchange(current, this);
   Block& turns = Block::of_this_thread();
   try {
-    turns.prepare(grid_, block_, shared_, threads_, closure_, shuffle_, checked_.get());
-    for (int64_t i; most-- > 0 && !failed_ && (i = next_++) < blocks_; steps_++) {
-      turns.run(order_.empty() ? i : order_[size_t(i)]);
+    turns.prepare(grid_, block_, shared_, what_, closure_, shuffle_, checked_.get());
+    const int64_t step = has_regions() ? grain() : 1;
+    for (int64_t i; most > 0 && !failed_ && (i = next_.fetch_add(step)) < blocks_; most -= step, steps_++) {
+      run_some(turns, i, std::min(i + step, blocks_));
       if (checked_ && checked_->has_found()) break;
     }
   } catch (...) {
     end_with(std::current_exception());
   }
   current = before;
+}
+
+bool Grid::has_regions() const { return what_.regions && !shuffle_ && !checked_ && !cooperative_; }
+
+// Enough to be worth a thread of the host.
+int64_t Grid::grain() const { return std::max<int64_t>(1, kGrain / (int64_t(block_.x) * block_.y * block_.z)); }
+
+void Grid::run_some(Block& turns, int64_t from, int64_t to) {
+  if (has_regions() && turns.run_regions(from, to)) return;
+  for (; from < to && !failed_; from++) turns.run(order_.empty() ? from : order_[size_t(from)]);
 }
 
 void Grid::end_with(std::exception_ptr error) {
@@ -135,6 +144,7 @@ void looked(const void* at) {
   if (at && last != at) looks = 0, last = at;
   if (++looks < kLooks || !current) return;
   looks = 0;
+  if (Block::of_this_thread().runs_regions()) return;  // which wait for nobody: sums of 0, as it happens
   Block::of_this_thread().go_on_later();
   current->wait_for_another();
 }

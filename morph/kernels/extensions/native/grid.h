@@ -13,11 +13,13 @@
 
 namespace morph_cuda {
 
+class Block;
+
 // Torch's threads take one block after the other. Where a block waits for another that none of them has begun, a further
 // thread of the host begins it.
 class Grid {
  public:
-  Grid(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void (*threads)(void*, Turns&), void* closure);
+  Grid(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, const Launched& what, void* closure);
   Grid(const Grid&) = delete;
   Grid& operator=(const Grid&) = delete;
 
@@ -32,13 +34,16 @@ class Grid {
 
  private:
   void run_blocks(int64_t most);
+  bool has_regions() const;
+  int64_t grain() const;  // blocks
+  void run_some(Block& turns, int64_t from, int64_t to);
   void begin_another();
   void end_with(std::exception_ptr error);
 
   dim3 grid_, block_;
   size_t shared_;
   cudaStream_t stream_;
-  void (*threads_)(void*, Turns&);
+  const Launched& what_;
   void* closure_;
   const bool cooperative_;
   const uint64_t shuffle_;

@@ -44,7 +44,7 @@ void run(dim3 grid, dim3 block, size_t shared, cudaStream_t stream, const Launch
     if (graphs::keeps(stream)) return graphs::keep({grid, block, shared, &what, kernel}, stream, closure);
     if (cudaError_t error = graphs::implicit(stream)) return remembered(error);
     refuse_in_torchs_capture(stream);
-    Grid(grid, block, shared, stream, what.threads, closure).run();
+    Grid(grid, block, shared, stream, what, closure).run();
     return cudaSuccess;
   });
 }

@@ -54,6 +54,7 @@ class Prepared {
 
 const Launched Prepared::launched{
     [](void* closure, Turns& turns) { static_cast<Prepared*>(closure)->run(turns); },
+    nullptr,  // as regions
     [](const void* closure) -> void* { return new Prepared(*static_cast<const Prepared*>(closure)); },
     [](void* closure) { delete static_cast<Prepared*>(closure); },
     [](void* closure, void** addresses) {

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "morph/regions.h"
 #include "morph/runtime.h"
 #include "morph/threads.h"
 
@@ -13,21 +14,36 @@ namespace morph_cuda {
 // What is done with a kernel and its arguments, a closure.
 struct Launched {
   void (*threads)(void* closure, Turns& turns);
+  bool (*regions)(void* closure, dim3 grid, dim3 block, int64_t from, int64_t to);  // of blocks; false: has done nothing
   void* (*copy)(const void* closure);
   void (*destroy)(void* closure);
   void (*list)(void* closure, void** addresses);  // of the arguments
   size_t count;
 };
-template <class Kernel, class... A>
+template <class Kernel, class Regional, class... A>
 struct Call {
   Kernel kernel;
+  Regional regional;  // the kernel as regions, or nullptr
   std::tuple<A...> arguments;
 
+  static bool run_regions(void* closure, dim3 grid, dim3 block, int64_t from, int64_t to) {
+    Call call = *static_cast<Call*>(closure);
+    Regions regions(grid, block);
+    regions.begin(from);
+    for (; from < to; from++, regions.go_on())
+      if (!std::apply([&](auto&... each) { return call.regional(regions, each...); }, call.arguments)) return false;
+    return true;
+  }
+  static constexpr auto regions_of() -> decltype(&run_regions) {
+    if constexpr (std::is_null_pointer_v<Regional>) return nullptr;
+    else return &run_regions;
+  }
   static constexpr Launched launched{
       [](void* closure, Turns& turns) {
         Call call = *static_cast<Call*>(closure);  // whose arguments no write of the kernel's changes
         turns.run([&] { std::apply([&](auto... each) { call.kernel(each...); }, call.arguments); });
       },
+      regions_of(),
       [](const void* closure) -> void* { return new Call(*static_cast<const Call*>(closure)); },
       [](void* closure) { delete static_cast<Call*>(closure); },
       [](void* closure, void** addresses) {
@@ -61,9 +77,9 @@ struct Configuration {
   }
 };
 
-template <class F, class... A>
-inline void launch(const Configuration& how, F&& kernel, A&&... arguments) {
-  Call<std::decay_t<F>, std::decay_t<A>...> call{kernel, {std::forward<A>(arguments)...}};
+template <class F, class R, class... A>
+inline void launch(const Configuration& how, F&& kernel, R&& regional, A&&... arguments) {
+  Call<std::decay_t<F>, std::decay_t<R>, std::decay_t<A>...> call{kernel, regional, {std::forward<A>(arguments)...}};
   run(how.grid, how.block, how.shared, how.stream, call.launched, &call);
 }
 
@@ -94,7 +110,7 @@ template <class... P>
 inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void** arguments, size_t shared = 0,
                                     cudaStream_t stream = nullptr) {
   size_t i = 0;
-  morph_cuda::Call<void (*)(P...), std::decay_t<P>...> call{kernel, {*static_cast<std::decay_t<P>*>(arguments[i++])...}};
+  morph_cuda::Call<void (*)(P...), std::nullptr_t, std::decay_t<P>...> call{kernel, nullptr, {*static_cast<std::decay_t<P>*>(arguments[i++])...}};
   morph_cuda::run(grid, block, shared, stream, call.launched, &call, reinterpret_cast<void*>(kernel));
   return cudaSuccess;
 }

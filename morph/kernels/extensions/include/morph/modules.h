@@ -43,7 +43,7 @@ template <class... P>
 cudaError_t launch_with(void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream) {
   size_t i = 0;
   std::tuple<std::decay_t<P>...> values{*static_cast<std::decay_t<P>*>(arguments[i++])...};
-  auto run = [&](auto&... each) { launch({grid, block, shared, stream}, reinterpret_cast<void (*)(P...)>(kernel), each...); };
+  auto run = [&](auto&... each) { launch({grid, block, shared, stream}, reinterpret_cast<void (*)(P...)>(kernel), nullptr, each...); };
   std::apply(run, values);
   return cudaSuccess;
 }

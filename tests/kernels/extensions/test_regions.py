@@ -1,0 +1,42 @@
+"""Kernels whose threads are loops between barriers, against the same kernels as threads that wait."""
+
+import pathlib
+import re
+
+import pytest
+
+PROGRAMS = pathlib.Path(__file__).parent / "programs"
+AS_LOOPS = {
+    *("casts", "changes_before_a_barrier", "changes_its_arguments", "counts", "ends_early"),
+    *("in_three_directions", "keeps_an_array", "named", "of_a_template", "other", "reads_what_changes"),
+    *("scales", "under_a_condition", "with_dynamic_memory", "wraps_around"),
+}
+
+
+@pytest.fixture
+def build(run, tmp_path):
+    def build(name, *options):
+        run("nvcc", *options, str(PROGRAMS / f"{name}.cu"), "-o", name)
+        symbols = run("nm", "-C", name).stdout
+        return set(re.findall(r"(\w+)_morph_regions", symbols))
+
+    return build
+
+
+@pytest.mark.parametrize(
+    "level", ["-O2", *(pytest.param(level, marks=pytest.mark.long) for level in ("-O0", "-O3"))]
+)
+def test_loops_make_what_threads_make_that_wait(build, run, level):
+    assert build("regions", level) == AS_LOOPS
+    by_loops = run("./regions").stdout
+    assert len(by_loops.splitlines()) == 25
+    assert all(" no error " in line for line in by_loops.splitlines())
+    assert run("./regions", MORPH_SHUFFLE="5").stdout == by_loops
+
+
+@pytest.mark.parametrize("options", [(), ("-DOPERATOR",)])
+def test_a_kernel_that_waits_in_what_it_calls_has_no_loops(build, run, options):
+    assert not build("waiting", *options)
+    error, numbers = run("./waiting").stdout.splitlines()
+    assert error == "no error"
+    assert list(map(int, numbers.split())) == [(i + 1) % 64 + 63 - i for i in range(64)]
