@@ -27,6 +27,7 @@ STARTS = {
     "morph.running.diagnosis.processes": "interpreter.command",
     "morph.kernels.extensions.modules": "the toolkit's nvcc",
     "morph.kernels.extensions.commands": "a compiler",
+    "morph.kernels.numba.building": "a compiler",
     "morph.kernels.triton.building": "a compiler",
     "morph.running.launcher.rehearsing": "interpreter.launcher_command",
     "morph.base.native.commands": "compilers",
