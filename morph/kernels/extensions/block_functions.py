@@ -167,7 +167,7 @@ class BlockFunctions:
             found = re.compile(rf"\b(?:{'|'.join(map(re.escape, more))})\b")
 
     def _name_around(self, place: int) -> str | None:
-        """Return the name of the function, type or alias around a place, "" in a kernel; None: without one."""
+        """Return the name of what is around a place: "" for a kernel, None where it has none."""
         source = self._source
         brace, name = source.enclosing(place), ""
         while brace >= 0:
