@@ -6,6 +6,7 @@ import os
 import pathlib
 import shlex
 import subprocess
+import sys
 
 from morph.base.errors import MorphError
 from morph.kernels.extensions.options import Options
@@ -59,19 +60,28 @@ def call(words: list[str]) -> int:
     try:
         return subprocess.run(words, check=False).returncode
     except OSError as error:
-        raise MorphError(
-            f"the compiler {words[0]} does not start: {error.strerror}; CXX names another"
-        ) from None
+        raise _no_compiler(words, error) from None
+
+
+def _no_compiler(words: list[str], error: OSError) -> MorphError:
+    return MorphError(f"the compiler {words[0]} does not start: {error.strerror}; CXX names another")
 
 
 def problem(words: list[str]) -> str | None:
-    """Run a command that may fail; return what it says then, or None.
+    """Run a command that may fail; return what it says then, or None. What it says else is said.
 
     Raises:
-        OSError: If it does not start.
+        MorphError: If it does not start.
     """
-    done = subprocess.run(words, capture_output=True, check=False)
-    return done.stderr.decode(errors="replace") if done.returncode else None
+    try:
+        done = subprocess.run(words, stderr=subprocess.PIPE, check=False)
+    except OSError as error:
+        raise _no_compiler(words, error) from None
+    said = done.stderr.decode(errors="replace")
+    if done.returncode:
+        return said
+    sys.stderr.write(said)
+    return None
 
 
 def output(words: list[str]) -> str:

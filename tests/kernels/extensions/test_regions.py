@@ -40,3 +40,9 @@ def test_a_kernel_that_waits_in_what_it_calls_has_no_loops(build, run, options):
     error, numbers = run("./waiting").stdout.splitlines()
     assert error == "no error"
     assert list(map(int, numbers.split())) == [(i + 1) % 64 + 63 - i for i in range(64)]
+
+
+def test_what_the_compiler_says_is_said(run, tmp_path):
+    (tmp_path / "said.cu").write_text("__global__ void kernel(int* x) { *x = 1; }\n")
+    said = run("nvcc", "-c", "said.cu", "-Xcompiler", "-fopt-info-inline").stderr
+    assert "Inlin" in said

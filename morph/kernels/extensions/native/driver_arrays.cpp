@@ -18,7 +18,12 @@ CUresult drivers(cudaError_t error) {
 template <class F>
 CUresult called(bool is_valid, F work) {
   if (lasting()) return CUresult(lasting());
-  return is_valid ? drivers(work()) : CUDA_ERROR_INVALID_VALUE;
+  if (!is_valid) return CUDA_ERROR_INVALID_VALUE;
+  cudaError_t before = cudaPeekAtLastError();
+  CUresult result = drivers(work());
+  cudaGetLastError();  // which knows no errors of the driver's functions
+  remembered(before);
+  return result;
 }
 
 struct Format {

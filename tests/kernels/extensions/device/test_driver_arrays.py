@@ -32,3 +32,9 @@ def test_errors():
     assert call("driver_arrays", "wrong_array", 3) == INVALID_VALUE
     assert call("driver_arrays", "wrong_array", 4) == 0
     assert call("driver_arrays", "destroyed_twice") == INVALID_HANDLE
+
+
+def test_an_error_of_the_driver_is_not_the_runtimes_last():
+    before = call("driver_arrays", "last_of_the_runtime")
+    assert call("driver_arrays", "destroyed_twice") == INVALID_HANDLE
+    assert call("driver_arrays", "last_of_the_runtime") == before

@@ -72,4 +72,5 @@ int destroyed_twice() {
   TRY(cuArrayDestroy(array));
   return cuArrayDestroy(array);
 }
+int last_of_the_runtime() { return cudaPeekAtLastError(); }
 }
