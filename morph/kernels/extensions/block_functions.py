@@ -14,7 +14,7 @@ from morph.kernels.extensions.source import Edits, Source
 from morph.kernels.extensions.statements import NotSplit
 
 SUFFIX = "_morph_regions"
-FILE = "regions of "  # before a kernel's name, where the compiler names the file of an error
+_NOTED = re.compile(r'/\* regions of (\w+), lines (\d+) to (\d+) of "(.*)" \*/')
 _MOST = 20_000  # characters of a kernel's body
 # What waits otherwise than by __syncthreads(), depends on the pace of threads, or reports where one is.
 _OTHERWISE = re.compile(
@@ -56,6 +56,21 @@ _NO_NAMES = {
 }
 _PARAMETER = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)?\Z")
 _LAUNCHED = re.compile(r"((?:\w+\s*::\s*)*)(\w+)(\s*<.*>)?\Z", re.DOTALL)
+
+
+def not_compiled(text: str, problem: str) -> set[str]:
+    """Return the kernels whose functions a compiler does not take.
+
+    Args:
+        text: The translated source.
+        problem: What the compiler says of it.
+    """
+    names = set(re.findall(rf"(\w+){SUFFIX}", problem))
+    lines = {(match[1], int(match[2])) for match in re.finditer(r"^([^\n:]+):(\d+):", problem, re.MULTILINE)}
+    for name, first, last, file in _NOTED.findall(text):
+        if any((file, line) in lines for line in range(int(first), int(last) + 1)):
+            names.add(name)
+    return names
 
 
 class BlockFunctions:
@@ -106,7 +121,7 @@ class BlockFunctions:
         for end, (name, text) in self._texts.items():
             if name in self._ends:
                 file, line = self._source.line(end)
-                edits.replace(end, end, f'\n# 1 "{FILE}{name}"\n{translated(text)}# {line} "{file}"\n')
+                edits.replace(end, end, f'\n{translated(text)}# {line} "{file}"\n')
 
     def of(self, kernel: str, place: int) -> str | None:
         """Return the name of the function for what is launched at a place, with its template's arguments."""
@@ -129,17 +144,18 @@ class BlockFunctions:
         if not is_plain or re.search(r"\btemplate\s*<\s*>", before):
             raise NotSplit("it is declared in a way that is not understood")
         copy = Source(_LINES.sub("", source.text[start - len(before) : closing + 1]))
-        return self._written(copy, called[1])
+        (file, first), (_, last) = source.line(start), source.line(closing)
+        note = f'/* regions of {called[1]}, lines {first} to {last} of "{file}" */'
+        return f"{note}\n{self._written(copy, called[1], opening + 1, closing)}"
 
-    def _written(self, copy: Source, name: str) -> str:
-        kernel = next(entries.bodies(copy))
-        start, called, opening = kernel
+    def _written(self, copy: Source, name: str, body_start: int, body_end: int) -> str:
+        start, called, _ = next(entries.bodies(copy))
         spans = list(launches.arguments_of(copy, called.end() - 1))
         names = [_PARAMETER.search(copy.code[slice(*each)].split("=")[0].strip()) for each in spans]
         if not all(names) and copy.code[slice(*spans[0])].strip():
             raise NotSplit("its parameters are not understood")
         parameters = [each[1] for each in names if each]
-        body = regions.Body(copy, opening + 1, copy.close(opening), parameters, self._variables)
+        body = regions.Body(self._source, body_start, body_end, parameters, self._variables)
         given = copy.text[called.end() : copy.close(called.end() - 1)]
         between = copy.text[start + len("__global__") : called.start(1)]
         bounds = "".join(

@@ -17,7 +17,7 @@ from morph.base import private, variables
 from morph.base.errors import MorphError
 from morph.kernels.extensions import assembly, commands, host_sources, linking, zones
 from morph.kernels.extensions import options as nvcc_options
-from morph.kernels.extensions.block_functions import FILE, SUFFIX
+from morph.kernels.extensions.block_functions import SUFFIX, not_compiled
 from morph.kernels.extensions.image import Image
 from morph.kernels.extensions.options import Options
 from morph.kernels.extensions.source import Source, SourceError
@@ -181,8 +181,7 @@ def _compiles_blocks(words: list[str], text: str, scratch: pathlib.Path, target:
         problem = commands.problem(_to_object(words, scratch, target))
         if problem is None:
             return True
-        more = set(re.findall(rf"{FILE}(\w+)|(\w+){SUFFIX}", problem))
-        names = {name for pair in more for name in pair if name} - staying
+        names = not_compiled(translated, problem) - staying
         if not names:
             return False
         staying |= names

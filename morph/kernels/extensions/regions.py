@@ -69,7 +69,7 @@ class Body:
     def __init__(
         self, source: Source, start: int, end: int, parameters: Sequence[str], variables: Iterable[str]
     ) -> None:
-        self._code, self._close = source.code, source.close
+        self._code, self._close, self._line = source.code, source.close, source.line
         self._start, self._end = start, end
         self._whole = source.code[start:end]
         self._changed = [name for name in parameters if is_changed(name, self._whole)]
@@ -99,10 +99,15 @@ class Body:
 
     def _one_region(self) -> None:
         way, kind = ("each_anew", " mutable") if self._changed else ("each", "")
-        region = self._places.text(self._start, self._end)
+        region = self._marked(self._start, self._places.text(self._start, self._end))
         self._lines.append(
             f"{_REGIONS}.{way}([=](const ::morph_cuda::RegionThread& {PLACE}){kind} {{\n{region}\n}});\n"
         )
+
+    def _marked(self, place: int, text: str) -> str:
+        """Return text with the file and line that it is from."""
+        file, line = self._line(place)
+        return f'# {line} "{file}"\n{text}'
 
     def _scope(self, start: int, end: int, visible: list[_Variable], *, is_last: bool) -> None:
         """Write the statements between two places, of which some are barriers or have them inside."""
@@ -117,9 +122,9 @@ class Body:
                 pending = []
                 self._around(first, after, visible)
             elif self._is_of_block(first, after):
-                self._lines.append(self._places.text(first, after) + "\n")
+                self._lines.append(self._marked(first, self._places.text(first, after)) + "\n")
             elif constant := self._constant(first, after, self._by_thread):
-                self._lines.append(constant + "\n")
+                self._lines.append(self._marked(first, constant) + "\n")
             else:
                 self._by_thread.update(self._statements.declared(first, after))
                 pending.append((first, after))
@@ -142,7 +147,7 @@ class Body:
             self._check_loop(head.end(), closing, body, inner)
         elif not self._is_same(self._code[head.end() : closing], self._by_thread):
             raise NotSplit("a barrier under a condition that differs between threads")
-        self._lines.append(self._places.text(start, closing + 1))
+        self._lines.append(self._marked(start, self._places.text(start, closing + 1)))
         self._block(body, inner, visible)
         if rest := self._code[inner:end].strip():
             if not rest.startswith("else"):
@@ -194,7 +199,7 @@ class Body:
             own = self._statements.declared(first, last)
             declared.update(own)
             constant = self._constant(first, last, self._kept) if own else None
-            lines.append(constant or self._places.text(first, last))
+            lines.append(self._marked(first, constant or self._places.text(first, last)))
             if constant:
                 anew.append(_Variable(own[0], constant))
             else:

@@ -42,6 +42,26 @@ def test_a_kernel_that_waits_in_what_it_calls_has_no_loops(build, run, options):
     assert list(map(int, numbers.split())) == [(i + 1) % 64 + 63 - i for i in range(64)]
 
 
+def test_an_illegal_address_is_told_with_its_line(run, tmp_path):
+    text = """#include <cstdio>
+__global__ void kernel(int* x) {
+  int t = threadIdx.x;
+  __syncthreads();
+  x[t] = 1;
+}
+int main() {
+  kernel<<<1, 1>>>((int*)8);
+  printf("%d", cudaDeviceSynchronize());
+}
+"""
+    (tmp_path / "illegal.cu").write_text(text)
+    run("nvcc", "-lineinfo", "illegal.cu", "-o", "illegal")
+    assert "_morph_regions" in run("nm", "illegal").stdout
+    done = run("./illegal")
+    assert done.stdout == "700"
+    assert "illegal.cu:5" in done.stderr
+
+
 def test_what_the_compiler_says_is_said(run, tmp_path):
     (tmp_path / "said.cu").write_text("__global__ void kernel(int* x) { *x = 1; }\n")
     said = run("nvcc", "-c", "said.cu", "-Xcompiler", "-fopt-info-inline").stderr
