@@ -24,8 +24,9 @@ _OF_BLOCK = re.compile(
 )
 _LOOP = re.compile(r"\s*(?P<type>[\w\s:]*\b\w+)\s+(?P<name>\w+)\s*=")
 _PURE = re.compile(r"(?!.*(?:\[|->|[\"'{]|\+\+|--))(?!.*(?:^|[=(,+\-*/%<>&|?:])\s*\*)[^=]*\Z", re.DOTALL)
-_CALLS = {"min", "max", "abs", "sizeof", "static_cast", "bool", "char", "short", "int", "unsigned", "long"}
+_CALLS = {"min", "max", "abs", "sizeof", "bool", "char", "short", "int", "unsigned", "long"}
 _CALLS |= {"float", "double", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t"}
+_CAST = re.compile(r"\bstatic_cast\s*<[^<>()]*>\s*")
 _COMPARED = re.compile(r"[<>!=]=")
 _ASSIGNED = r"(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=(?!=))"
 _THREAD = "threadIdx"
@@ -50,7 +51,7 @@ def is_changed(name: str, code: str) -> bool:
     """Return whether code may change a variable: by an assignment, or through its address."""
     pattern = (
         rf"(?:\+\+|--)\s*{name}\b|(?<![\w.])(?<!->){name}\s*(?:\.\s*\w+\s*)?{_ASSIGNED}"
-        rf"|(?<![\w)\]&\s])\s*&\s*{name}\b"
+        rf"|(?:(?<![\w)\]&\s])|\([\w:\s<>,*]*\))\s*&\s*{name}\b"
     )
     return re.search(pattern, code) is not None
 
@@ -123,7 +124,7 @@ class Body:
                 self._around(first, after, visible)
             elif self._is_of_block(first, after):
                 self._lines.append(self._marked(first, self._places.text(first, after)) + "\n")
-            elif constant := self._constant(first, after, self._by_thread):
+            elif not self._may_end(pending) and (constant := self._constant(first, after, self._by_thread)):
                 self._lines.append(self._marked(first, constant) + "\n")
             else:
                 self._by_thread.update(self._statements.declared(first, after))
@@ -188,7 +189,7 @@ class Body:
         if not statements:
             return []
         code = " ".join(self._code[first:last] for first, last in statements)
-        if not may_return and re.search(r"\breturn\b", code):
+        if not may_return and self._may_end(statements):
             raise NotSplit("a thread may end before a barrier")
         later = self._code[after:end]
         names: list[str] = []
@@ -205,11 +206,12 @@ class Body:
             else:
                 self._kept.update(own)
                 names += self._kept_names(first, last, own, later)
-        hidden = [each for each in visible if each.name in declared]
-        for each in hidden:
-            visible.remove(each)
+        visible[:] = [each for each in visible if each.name not in declared]
         kept = self._emit("\n".join(lines), names, _needed(visible, code))
         return [*kept, *anew]
+
+    def _may_end(self, statements: list[tuple[int, int]]) -> bool:
+        return any(re.search(r"\breturn\b", self._code[first:last]) for first, last in statements)
 
     def _kept_names(self, start: int, end: int, own: list[str], later: str) -> list[str]:
         names = [name for name in own if _is_in(name, later)]
@@ -277,7 +279,8 @@ class Body:
         """Return whether an expression is the same whenever it is computed."""
         if re.search(r"\[|->|(?:^|[=(,+\-*/%<>&|?:;!])\s*\*", code):
             return False
-        calls = set(re.findall(r"(\w+)\s*\(", code)) - {"return"}
+        code = _CAST.sub("", code)
+        calls = set(re.findall(r"(\w+|>)\s*\(", code))
         return calls <= _CALLS and varying.isdisjoint(_WORD.findall(code))
 
     def _is_of_block(self, start: int, end: int) -> bool:

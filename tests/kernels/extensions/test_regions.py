@@ -7,9 +7,10 @@ import pytest
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 AS_LOOPS = {
-    *("casts", "changes_before_a_barrier", "changes_its_arguments", "counts", "ends_early"),
-    *("in_three_directions", "keeps_an_array", "named", "of_a_template", "other", "reads_what_changes"),
-    *("scales", "under_a_condition", "with_dynamic_memory", "wraps_around"),
+    *("casts", "changes_before_a_barrier", "changes_its_arguments", "counts", "divides", "draws"),
+    *("ends_early", "in_three_directions", "keeps_an_array", "named", "of_a_template", "other"),
+    *("reads_what_changes", "reinterprets", "reinterprets_an_argument", "scales", "under_a_condition"),
+    *("with_dynamic_memory", "wraps_around"),
 }
 
 
@@ -29,7 +30,7 @@ def build(run, tmp_path):
 def test_loops_make_what_threads_make_that_wait(build, run, level):
     assert build("regions", level) == AS_LOOPS
     by_loops = run("./regions").stdout
-    assert len(by_loops.splitlines()) == 25
+    assert len(by_loops.splitlines()) == 29
     assert all(" no error " in line for line in by_loops.splitlines())
     assert run("./regions", MORPH_SHUFFLE="5").stdout == by_loops
 

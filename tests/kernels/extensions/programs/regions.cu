@@ -173,6 +173,32 @@ __global__ void casts(int* out, int n) {
   __syncthreads();
   out[blockIdx.x * 64 + threadIdx.x] = all[63 - threadIdx.x] + int(large / n);
 }
+__global__ void reinterprets(int* out, int n) {
+  __shared__ int all[64];
+  int bits = 0;
+  *(short*)&bits = threadIdx.x + n;
+  all[threadIdx.x] = bits;
+  __syncthreads();
+  out[blockIdx.x * 64 + threadIdx.x] = all[63 - threadIdx.x] + bits;
+}
+__global__ void reinterprets_an_argument(int* out, int n) {
+  *(short*)&n += threadIdx.x;
+  out[blockIdx.x * 64 + threadIdx.x] = n;
+}
+template <int step>
+__device__ int drawn(int* from) { return atomicAdd(from, step); }
+__global__ void draws(int* out, int n) {
+  __syncthreads();
+  int ticket = drawn<3>(out + 100);
+  __syncthreads();
+  atomicAdd(out, ticket * n);
+}
+__global__ void divides(int* out, int n) {
+  __syncthreads();
+  if (n == 0) return;
+  int each = 64 / n;
+  out[threadIdx.x] = each;
+}
 __global__ void shadowed(int* out, int n) { out[threadIdx.x] = n; }
 __global__ void other(int* out, int n) { out[threadIdx.x] = -n; }
 namespace inner {
@@ -222,6 +248,10 @@ int main() {
   show("captures", [](int* out) { captures<<<3, 64>>>(out, 5); });
   show("reads_a_shared_variable", [](int* out) { reads_a_shared_variable<<<3, 64>>>(out, 5); });
   show("casts", [](int* out) { casts<<<3, 64>>>(out, 5); });
+  show("reinterprets", [](int* out) { reinterprets<<<3, 64>>>(out, 5); });
+  show("reinterprets_an_argument", [](int* out) { reinterprets_an_argument<<<3, 64>>>(out, 5); });
+  show("draws", [](int* out) { draws<<<1, 64>>>(out, 5); });
+  show("divides", [](int* out) { divides<<<1, 64>>>(out, 0); });
   show("by_a_pointer", [](int* out) {
     auto shadowed = &other;
     shadowed<<<1, 64>>>(out, 5);
