@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 
-from morph.kernels.extensions import builtins, entries, launches, regions
+from morph.kernels.extensions import builtins, callees, entries, launches, regions
 from morph.kernels.extensions.source import Edits, Source
-from morph.kernels.extensions.statements import NotSplit
+from morph.kernels.extensions.statements import NotSplit, Statements, parts
 
 SUFFIX = "_morph_regions"
 _NOTED = re.compile(r'/\* regions of (\w+), lines (\d+) to (\d+) of "(.*)" \*/')
@@ -30,9 +30,11 @@ _SPINS = re.compile(
     r"\batomic[A-Z].*\b(?:while|do|for\s*\(\s*;\s*;)|\b(?:while|do|for\s*\(\s*;\s*;).*\batomic[A-Z]",
     re.DOTALL,
 )
-_VARIABLES = re.compile(
-    r"__shared__(?P<shared>[^;{}]*);|__(?:device|managed)__(?P<others>(?:[^;{}()\[\]=]|\[[^\]]*\])*)[;={]"
+_VARIABLE = re.compile(
+    r"__(?:(?P<shared>shared)|device|managed)__(?:\s*(?:struct|union|class)\b[\w\s]*(?P<type>\{))?"
 )
+_SIMPLE = re.compile(r"(?:[^;({=\[]|\[[^\]]*\])*")
+_ALIGNED = re.compile(r"\b(?:__attribute__|alignas)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 _LINES = re.compile(r"^#[^\n]*\n?", re.MULTILINE)  # of the preprocessor
 _HEAD = re.compile(r"\s*(?:(?:static|inline|__inline__|__forceinline__|void)\b\s*)*\Z")
 _BOUNDS = re.compile(r"__launch_bounds__\s*\((?P<most>(?:[^(),]|\([^()]*\))*)(?:,(?:[^()]|\([^()]*\))*)?\)")
@@ -88,7 +90,8 @@ class BlockFunctions:
         bodies = list(entries.bodies(source))
         if not bodies:
             return
-        self._variables = set(_variables(source.code))
+        self._variables = set(_variables(source))
+        self._with_addresses = set(callees.with_addresses(source))
         suspects = self._suspects()
         if suspects is None:
             return
@@ -136,8 +139,11 @@ class BlockFunctions:
         body = source.code[opening:closing]
         if len(body) > _MOST or _OTHERWISE.search(body) or _SPINS.search(body):
             raise NotSplit("it waits otherwise")
-        if not suspects.isdisjoint(re.findall(r"\b[A-Za-z_]\w*", body)):
+        words = re.findall(r"\b[A-Za-z_]\w*", source.code[start:closing])
+        if not suspects.isdisjoint(words):
             raise NotSplit("it calls what waits")
+        if "__syncthreads" in words and not self._with_addresses.isdisjoint(words):
+            raise NotSplit("it calls what may remember where a variable is")
         before = entries.before(source, start)
         between = source.code[start + len("__global__") : called.start()]
         is_plain = _HEAD.match(_BOUNDS.sub("", between)) and "void" in between
@@ -167,7 +173,7 @@ class BlockFunctions:
 
     def _suspects(self) -> set[str] | None:
         """Return the functions that wait, or ask where a thread is; None if one has no name."""
-        names: set[str] = set()
+        names = set(callees.with_overloads(self._source))
         found = re.compile(rf"{_WAITS.pattern}|{_OF_THREAD.pattern}")
         while True:
             more = set()
@@ -210,7 +216,12 @@ class BlockFunctions:
         if used := _USING.match(statement):
             is_namespace, name = used.groups()
             return name if not is_namespace else "" if name == "cooperative_groups" else None
-        return ""
+        head, equals, _ = code[start:place].rpartition("=")
+        if not equals or "__global__" in head:
+            return ""
+        while "(" in head and head.count("(") > head.count(")"):  # what a parameter is at first
+            head = head[: head.rfind("(")]
+        return str(re.findall(r"\w+", re.sub(r"\[[^\]]*\]", "", head))[-1])
 
     def _is_one(self, name: str) -> bool:
         """Return whether a name is the kernel's wherever it stands, and no variable's."""
@@ -223,7 +234,12 @@ class BlockFunctions:
         return True
 
 
-def _variables(code: str) -> Iterator[str]:
-    """Yield the names of the variables that several threads share, and words of their types."""
-    for match in _VARIABLES.finditer(code):
-        yield from re.findall(r"\w+", re.sub(r"\[[^\]]*\]", "", match["shared"] or match["others"] or ""))
+def _variables(source: Source) -> Iterator[str]:
+    """Yield the names of the variables that several threads share."""
+    code = _ALIGNED.sub(lambda match: " " * len(match[0]), source.code)
+    for match in _VARIABLE.finditer(code):
+        start = source.close(match.end("type") - 1) + 1 if match["type"] else match.end()
+        simple = _SIMPLE.match(code, start)
+        if match["shared"] or not simple or code[simple.end() : simple.end() + 1] != "(":  # no function
+            for each in parts(code[start : Statements(source).end_of(start) - 1]):
+                yield from re.findall(r"\w+", re.sub(r"\[[^\]]*\]", "", re.split(r"[={]", each)[0]))[-1:]

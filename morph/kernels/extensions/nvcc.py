@@ -6,6 +6,7 @@ It imports neither torch nor morph's activation: a build calls it once for each 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import pathlib
 import re
@@ -31,8 +32,9 @@ _ASSEMBLY = ("-include", "morph/lanes.h")
 # without a profile; the oldest that the translation takes for one, and the newest whose instructions it knows
 _CAPABILITY, _OLDEST, _NEWEST = 80, 70, 89
 # reinterpreted vectors are everywhere in kernels; nvcc takes some C++ that g++ only takes so
+_LENIENT = "-fpermissive"
 _COMPILER = (
-    *("-fno-strict-aliasing", "-fpermissive", "-w", "-fPIC", "-ftls-model=global-dynamic"),
+    *("-fno-strict-aliasing", _LENIENT, "-w", "-fPIC", "-ftls-model=global-dynamic"),
     "-fno-semantic-interposition",  # else no kernel could be inlined into its launch
     "-fno-gnu-unique",  # a `__shared__` variable of an inline function is of its own library
     "-fstack-reuse=none",  # FlashAttention's convert_type returns a pointer to its own variable
@@ -174,18 +176,24 @@ def _to_object(words: list[str], source: pathlib.Path, target: str) -> list[str]
 
 
 def _compiles_blocks(words: list[str], text: str, scratch: pathlib.Path, target: str) -> bool:
-    """Compile a source whose kernels are functions of blocks too, but those that C++ does not take so."""
+    """Compile a source whose kernels are functions of blocks too, but those that C++ does not take so.
+
+    At first strictly: what g++ lets pass else may change what such a function takes for constant.
+    """
     staying: set[str] = set()
-    while SUFFIX in (translated := translate(text, staying=staying)):
+    strict = [word for word in words if word != _LENIENT]
+    for used in itertools.chain([strict], itertools.repeat(words)):
+        if SUFFIX not in (translated := translate(text, staying=staying)):
+            return False
         scratch.write_text(translated, errors="surrogateescape")
-        problem = commands.problem(_to_object(words, scratch, target))
+        problem = commands.problem(_to_object(used, scratch, target))
         if problem is None:
             return True
         names = not_compiled(translated, problem) - staying
-        if not names:
+        if not names and used is words:
             return False
         staying |= names
-    return False
+    raise AssertionError
 
 
 def _loops(words: list[str]) -> tuple[str, ...]:

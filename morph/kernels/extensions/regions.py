@@ -12,6 +12,7 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 
+from morph.kernels.extensions.addresses import Addresses, is_given
 from morph.kernels.extensions.places import PLACE, Places
 from morph.kernels.extensions.source import Source
 from morph.kernels.extensions.statements import CONTROL, NotSplit, Statements, parts
@@ -19,11 +20,12 @@ from morph.kernels.extensions.statements import CONTROL, NotSplit, Statements, p
 _REGIONS = "morph_regions"
 _BARRIER = re.compile(r"__syncthreads\s*\(\s*\)\s*;")
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
-_OF_BLOCK = re.compile(
-    r"(?:using|typedef|static_assert|struct|enum|class|union)\b|(?:.*\s)?__shared__\b", re.DOTALL
-)
+_OF_BLOCK = re.compile(r"(?:using|typedef|static_assert)\b|(?:.*\s)?__shared__\b", re.DOTALL)
+_TYPE = re.compile(r"(?:struct|class|union|enum(?:\s+(?:struct|class))?)\b(?:\s*\w+)?\s*(?::[^{;=]*)?(?=\{)")
 _LOOP = re.compile(r"\s*(?P<type>[\w\s:]*\b\w+)\s+(?P<name>\w+)\s*=")
-_PURE = re.compile(r"(?!.*(?:\[|->|[\"'{]|\+\+|--))(?!.*(?:^|[=(,+\-*/%<>&|?:])\s*\*)[^=]*\Z", re.DOTALL)
+_PURE = re.compile(r"(?!.*(?:\[|->|[\"'{]|\+\+|--|\bnew\b))[^=]*\Z", re.DOTALL)
+# `(name) * x` may be a product, or a cast of `*x`
+_READS = re.compile(r"\[|->|(?:^|[=(,+\-*/%<>&|^~?:;!]|\(\s*[A-Za-z_][\w\s:<>,*&]*\))\s*\*")
 _CALLS = {"min", "max", "abs", "sizeof", "bool", "char", "short", "int", "unsigned", "long"}
 _CALLS |= {"float", "double", "size_t", "int32_t", "int64_t", "uint32_t", "uint64_t"}
 _CAST = re.compile(r"\bstatic_cast\s*<[^<>()]*>\s*")
@@ -51,7 +53,7 @@ def is_changed(name: str, code: str) -> bool:
     """Return whether code may change a variable: by an assignment, or through its address."""
     pattern = (
         rf"(?:\+\+|--)\s*{name}\b|(?<![\w.])(?<!->){name}\s*(?:\.\s*\w+\s*)?{_ASSIGNED}"
-        rf"|(?:(?<![\w)\]&\s])|\([\w:\s<>,*]*\))\s*&\s*{name}\b"
+        rf"|(?:(?<![\w)\]&\s])|\([\w:\s<>,*]*\)|\breturn)\s*&[\s(]*{name}\b|&\s*[>)][\s(]*{name}\b"
     )
     return re.search(pattern, code) is not None
 
@@ -74,12 +76,14 @@ class Body:
         self._start, self._end = start, end
         self._whole = source.code[start:end]
         self._changed = [name for name in parameters if is_changed(name, self._whole)]
+        self._own = set(self._changed)  # the variables of a thread
         self._kept = {*self._changed, *variables}  # what only its thread has
         self._by_thread = {_THREAD, *self._kept}  # what differs between threads
         self._numbers = itertools.count()
         self._statements = Statements(source)
         self._places = Places(source, start, end, self._changed)
-        self._arrays: set[str] = set()  # of a thread
+        self._addresses = Addresses()
+        self._given: set[str] = set()  # variables whose values are of functions that may take addresses
         self._lines: list[str] = []
 
     def split(self) -> str:
@@ -88,10 +92,15 @@ class Body:
         Raises:
             NotSplit: If it is no sequence of regions.
         """
+        if re.search(r"__syncthreads\b", _BARRIER.sub("", self._whole)):
+            raise NotSplit("a barrier within an expression")
         if _BARRIER.search(self._whole):
+            if re.search(r"\bdecltype\b", self._whole):
+                raise NotSplit("a type of a variable, which may be a reference to what is kept")
             visible = self._emit("", self._changed, []) if self._changed else []
             self._scope(self._start, self._end, visible, is_last=True)
-            self._check_pointers()
+            if self._addresses.are_stored(self._whole, self._own):
+                raise NotSplit("an address of a variable of a thread")
         else:
             self._one_region()
         fits = "".join(f"if (!::morph_cuda::fits({each})) return false;\n" for each in self._places.strides)
@@ -123,11 +132,15 @@ class Body:
                 pending = []
                 self._around(first, after, visible)
             elif self._is_of_block(first, after):
+                self._check_names(self._names_of_block(first, after), visible, pending)
                 self._lines.append(self._marked(first, self._places.text(first, after)) + "\n")
             elif not self._may_end(pending) and (constant := self._constant(first, after, self._by_thread)):
+                self._check_names(self._statements.declared(first, after), visible, pending)
                 self._lines.append(self._marked(first, constant) + "\n")
             else:
-                self._by_thread.update(self._statements.declared(first, after))
+                declared = self._statements.declared(first, after)
+                self._check_names(declared, visible)
+                self._by_thread.update(declared)
                 pending.append((first, after))
         self._region(pending, end, end, visible, may_return=is_last)
 
@@ -145,8 +158,8 @@ class Body:
         body = self._statements.after_spaces(closing + 1)
         inner = self._statements.end_of(body)
         if head[0].startswith("for"):
-            self._check_loop(head.end(), closing, body, inner)
-        elif not self._is_same(self._code[head.end() : closing], self._by_thread):
+            self._check_loop(head.end(), closing, body, inner, visible)
+        elif not self._is_condition(self._code[head.end() : closing]):
             raise NotSplit("a barrier under a condition that differs between threads")
         self._lines.append(self._marked(start, self._places.text(start, closing + 1)))
         self._block(body, inner, visible)
@@ -164,7 +177,11 @@ class Body:
         self._scope(start, end, visible, is_last=False)
         self._lines.append("}\n")
 
-    def _check_loop(self, opening: int, closing: int, body: int, end: int) -> None:
+    def _is_condition(self, code: str) -> bool:
+        """Return whether all threads find the same, and it declares nothing."""
+        return not re.search(r"[={;]", _COMPARED.sub("<", code)) and self._is_same(code, self._by_thread)
+
+    def _check_loop(self, opening: int, closing: int, body: int, end: int, visible: list[_Variable]) -> None:
         """Refuse a loop that threads may run differently often."""
         head = self._code[opening + 1 : closing]
         declared = _LOOP.match(head)
@@ -175,6 +192,16 @@ class Body:
         others = set(re.findall(rf"(\w+)\s*{_ASSIGNED}", head)) - {declared["name"]}
         if others or declared["name"] in self._by_thread:
             raise NotSplit("a barrier in a loop with several variables")
+        self._check_names([declared["name"]], visible)
+
+    def _check_names(
+        self, names: list[str], visible: list[_Variable], before: Iterable[tuple[int, int]] = ()
+    ) -> None:
+        """Refuse names that stand for something else in what is computed anew, or in what is before them."""
+        used = {word for each in visible for word in _WORD.findall(each.text)}
+        used.update(word for first, last in before for word in _WORD.findall(self._code[first:last]))
+        if not used.isdisjoint(names):
+            raise NotSplit("a name of two variables")
 
     def _region(
         self,
@@ -195,19 +222,20 @@ class Body:
         names: list[str] = []
         anew: list[_Variable] = []
         lines: list[str] = []
-        declared: set[str] = set()
         for first, last in statements:
             own = self._statements.declared(first, last)
-            declared.update(own)
             constant = self._constant(first, last, self._kept) if own else None
             lines.append(self._marked(first, constant or self._places.text(first, last)))
             if constant:
                 anew.append(_Variable(own[0], constant))
             else:
                 self._kept.update(own)
+                self._own.update(own)
                 names += self._kept_names(first, last, own, later)
-        visible[:] = [each for each in visible if each.name not in declared]
-        kept = self._emit("\n".join(lines), names, _needed(visible, code))
+        members = self._addresses.members(code)
+        # in the last line of the statements, whose kernel is then named in an error
+        checks = "".join(f" static_assert(!std::is_array_v<decltype({each})>);" for each in sorted(members))
+        kept = self._emit("\n".join(lines) + checks, names, _needed(visible, code))
         return [*kept, *anew]
 
     def _may_end(self, statements: list[tuple[int, int]]) -> bool:
@@ -219,21 +247,17 @@ class Body:
         if not declaration:
             return names
         code = self._code[declaration.start("name") : end]
-        self._arrays.update(re.findall(r"(\w+)\s*\[", code.partition("=")[0]))
-        is_address = re.search(r"(?:^|[=(,{?:+])\s*&|\[\s*[&=]", code) or self._names_array(code)
-        if names and ("&" in declaration["kind"] or is_address):
+        self._addresses.arrays.update(re.findall(r"(\w+)\s*\[", code.partition("=")[0]))
+        is_address = re.search(r"(?:^|[=(,{?:+])\s*&|\[\s*[&=]", code) or self._addresses.names_array(
+            code.partition("=")[2]
+        )
+        if names and ("&" in declaration["kind"] or "static" in declaration["type"] or is_address):
             raise NotSplit("a reference or an address that lives across a barrier")
+        if "*" in declaration["kind"] + code or declaration["type"].strip().endswith("auto"):
+            self._addresses.pointers.update(names)
+        if is_given(code, self._own):
+            self._given.update(names)
         return names
-
-    def _names_array(self, code: str) -> bool:
-        return any(re.search(rf"(?<!\w){each}\b(?!\s*\[)", code.partition("=")[2]) for each in self._arrays)
-
-    def _check_pointers(self) -> None:
-        """Refuse assignments of addresses of a thread's variables, which are elsewhere after a barrier."""
-        taken = re.findall(r"(?<![=!<>])=\s*(?:\([^()]*\)\s*)?&\s*(\w+)", self._whole)
-        arrays = [re.search(rf"=\s*(?:\([^()]*\)\s*)?{each}\s*[+;,)]", self._whole) for each in self._arrays]
-        if any(arrays) or not self._by_thread.isdisjoint(taken):
-            raise NotSplit("an address of a variable of a thread")
 
     def _emit(self, code: str, names: list[str], needed: list[_Variable]) -> list[_Variable]:
         values = list(dict.fromkeys(each.values for each in needed if each.values))
@@ -242,8 +266,9 @@ class Body:
         before = "".join(f"{each.text}\n" for each in needed)
         number = next(self._numbers)
         own = f"morph_kept_{number}"
+        types = ", ".join(self._type(each) for each in names)
         start = f"auto {own}_all = {_REGIONS}.keep(" if names else f"{_REGIONS}.each("
-        result = f"\nreturn ::morph_cuda::kept_values({', '.join(names)});" if names else ""
+        result = f" return ::morph_cuda::kept_values<{types}>({', '.join(names)});" if names else ""
         self._lines.append(
             f"{start}[=](const ::morph_cuda::RegionThread& {PLACE}{parameters}) {{\n"
             f"{before}{code}{result}\n}}{given});\n"
@@ -252,6 +277,9 @@ class Body:
             _Variable(name, f"auto& {name} = ::morph_cuda::kept_at<{i}>({own});", own)
             for i, name in enumerate(names)
         ]
+
+    def _type(self, name: str) -> str:
+        return f"::morph_cuda::NoPointer<decltype({name})>" if name in self._given else f"decltype({name})"
 
     def _constant(self, start: int, end: int, varying: set[str]) -> str | None:
         """Return a declaration of a constant that does not depend on what varies; None if it is none."""
@@ -277,14 +305,25 @@ class Body:
 
     def _is_same(self, code: str, varying: set[str]) -> bool:
         """Return whether an expression is the same whenever it is computed."""
-        if re.search(r"\[|->|(?:^|[=(,+\-*/%<>&|?:;!])\s*\*", code):
+        if _READS.search(code):
             return False
         code = _CAST.sub("", code)
         calls = set(re.findall(r"(\w+|>)\s*\(", code))
         return calls <= _CALLS and varying.isdisjoint(_WORD.findall(code))
 
     def _is_of_block(self, start: int, end: int) -> bool:
-        return _OF_BLOCK.match(re.split(r"[{=]", self._code[start:end])[0]) is not None
+        type_ = _TYPE.match(self._code, start, end)
+        if type_ and self._code[self._close(type_.end()) + 1 : end].strip() != ";":
+            raise NotSplit("a type with its variables")
+        return bool(type_ or _OF_BLOCK.match(re.split(r"[{=]", self._code[start:end])[0]))
+
+    def _names_of_block(self, start: int, end: int) -> list[str]:
+        code = self._code[start:end]
+        if code.startswith("static_assert"):
+            return []
+        return re.findall(
+            r"(\w+)\s*(?=[\[;,]|=(?!=)|\Z)", code if "__shared__" in code else code.split("{")[0]
+        )
 
 
 def _is_in(name: str, code: str) -> bool:

@@ -13,10 +13,16 @@ _NO_DECLARATION = re.compile(
     r"(?:return|delete|throw|goto|break|continue|if|for|while|do|switch|case|default|else|new|sizeof|asm)\b"
 )
 _DECLARED = re.compile(
-    r"(?P<type>(?:(?:const|constexpr|volatile|static|register|typename|struct|unsigned|signed|long|short|int|char"
+    r"(?P<type>(?:(?:const|constexpr|volatile|static|register|typename|struct|class|union|enum|unsigned|signed|long|short|int|char"
     r"|float|double|bool|auto)\b\s*)*(?:[A-Za-z_]\w*(?:\s*::\s*\w+)*(?:\s*<[^;(){}=]*>)?(?:\s*::\s*\w+)*)?"
     r"(?:\s*\bconst\b)?)(?P<kind>[\s*&]*(?:(?:const|__restrict__|__restrict)\b\s*)*)"
     r"\b(?P<name>[A-Za-z_]\w*)\s*(?=[=;,\[({])"
+)
+# declarations in other forms: `auto [a, b]`, `decltype(x) y`, `A<(1)> a`, `int (*f)(int)`, `int (x)`
+_OTHERS = re.compile(
+    r"(?:const|constexpr|volatile|static|register|typename|struct|class|union|enum|unsigned|signed|long|short|int|char"
+    r"|float|double|bool|auto|decltype|alignas|__attribute__)\b|\[\[|[\w:\s]+<[^;]*(?<!-)>\s*[*&]*\s*\w+\s*[=;{(\[,]"
+    r"|[\w:]+\s*\(\s*(?:[*&]\s*\w+\s*\)\s*[\[(]|\w+\s*\)\s*=)"
 )
 _ANOTHER = re.compile(r"[\s*&]*(?P<name>[A-Za-z_]\w*)\s*(?=[=\[({]|$)")
 
@@ -82,6 +88,8 @@ class Statements:
         """
         match = self.declaration(start, end)
         if not match:
+            if not _NO_DECLARATION.match(self._code, start, end) and _OTHERS.match(self._code, start, end):
+                raise NotSplit("a declaration that is not understood")
             return []
         each_of = list(parts(self._code[match.start("name") : end - 1]))
         found = [_ANOTHER.match(part) for part in each_of]

@@ -12,6 +12,11 @@ AS_LOOPS = {
     *("reads_what_changes", "reinterprets", "reinterprets_an_argument", "scales", "under_a_condition"),
     *("with_dynamic_memory", "wraps_around"),
 }
+TRAPS_AS_LOOPS = {
+    *("allocates", "changes_an_argument_in_a_member", "changes_by_a_cast", "changes_by_a_macro"),
+    *("changes_its_own_by_a_cast", "has_wide_places", "reads_a_member", "reads_the_second_of_two"),
+    *("reads_what_is_aligned", "scales_a_place", "shares_a_struct", "with_the_word_struct"),
+}
 
 
 @pytest.fixture
@@ -33,6 +38,14 @@ def test_loops_make_what_threads_make_that_wait(build, run, level):
     assert len(by_loops.splitlines()) == 29
     assert all(" no error " in line for line in by_loops.splitlines())
     assert run("./regions", MORPH_SHUFFLE="5").stdout == by_loops
+
+
+def test_traps_are_refused_or_avoided(build, run):
+    assert build("traps") == TRAPS_AS_LOOPS
+    by_loops = run("./traps").stdout
+    assert len(by_loops.splitlines()) == 48
+    assert all(" no error " in line for line in by_loops.splitlines())
+    assert run("./traps", MORPH_SHUFFLE="5").stdout.splitlines() == by_loops.splitlines()
 
 
 @pytest.mark.parametrize("options", [(), ("-DOPERATOR",)])

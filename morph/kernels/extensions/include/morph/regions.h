@@ -18,28 +18,35 @@ struct RegionThread {  // whose threadIdx.x the compiler knows for the variable 
   int x;
   // `first + threadIdx.x`, in a way that compilers know not to wrap around; `fits` has been asked.
   unsigned along(unsigned first) const { return unsigned(int(first) + x); }
+  template <class T>
+  auto along(T first) const { return first + thread.x; }
 };
 // Whether no sum of a thread's place and a number below this one wraps around.
 inline bool fits(uint64_t end) { return end <= INT_MAX - 1024; }
 
-// A variable of each thread that lives across a barrier.
+// A variable of each thread that lives across a barrier, of the type that it was declared with.
 template <class T>
 struct KeptValue {
+  static_assert(!std::is_reference_v<T> && std::is_trivially_copy_constructible_v<T>);
   T value;
   explicit KeptValue(const T& from) : value(from) {}
+  T& get() { return value; }
 };
 template <class T, size_t count>
 struct KeptValue<T[count]> {
   static_assert(std::is_trivially_copyable_v<T>);
-  T value[count];
+  std::remove_const_t<T> value[count];
   explicit KeptValue(const T (&from)[count]) { std::memcpy(&value, &from, sizeof(value)); }
+  T (&get())[count] { return value; }
 };
+template <class T>
+using NoPointer = std::enable_if_t<!std::is_pointer_v<T>, T>;
 template <class... T>
 inline auto kept_values(const T&... values) {
-  return std::tuple<KeptValue<std::remove_const_t<T>>...>(values...);
+  return std::tuple<KeptValue<T>...>(values...);
 }
 template <size_t i, class Values>
-inline auto& kept_at(Values& values) { return std::get<i>(values).value; }
+inline auto& kept_at(Values& values) { return std::get<i>(values).get(); }
 
 template <class T>
 class OfThreads {  // a T of each thread
