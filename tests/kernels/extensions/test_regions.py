@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from tests.kernels.extensions.fuzzing.regions import Kernel, source
+
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 AS_LOOPS = {
     *("casts", "changes_before_a_barrier", "changes_its_arguments", "counts", "divides", "draws"),
@@ -14,8 +16,14 @@ AS_LOOPS = {
 }
 TRAPS_AS_LOOPS = {
     *("allocates", "changes_an_argument_in_a_member", "changes_by_a_cast", "changes_by_a_macro"),
-    *("changes_its_own_by_a_cast", "has_wide_places", "reads_a_member", "reads_the_second_of_two"),
-    *("reads_what_is_aligned", "scales_a_place", "shares_a_struct", "with_the_word_struct"),
+    *("changes_its_own_by_a_cast", "has_wide_places", "reads_a_member", "reads_after_a_cast"),
+    *(
+        "reads_the_second_of_two",
+        "reads_what_is_aligned",
+        "scales_a_place",
+        "shares_a_struct",
+        "with_the_word_struct",
+    ),
 }
 
 
@@ -46,6 +54,20 @@ def test_traps_are_refused_or_avoided(build, run):
     assert len(by_loops.splitlines()) == 48
     assert all(" no error " in line for line in by_loops.splitlines())
     assert run("./traps", MORPH_SHUFFLE="5").stdout.splitlines() == by_loops.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [(0, 10), *(pytest.param(at, at + 50, marks=pytest.mark.long) for at in range(50, 1050, 50))],
+)
+def test_loops_of_random_kernels_make_what_threads_make_that_wait(run, tmp_path, first, last):
+    (tmp_path / "kernels.cu").write_text(source(map(Kernel, range(first, last))))
+    run("nvcc", "-O0", "-Xcompiler", "-fwrapv", "kernels.cu", "-o", "kernels")
+    as_loops = set(re.findall(r"\b(kernel_\d+)_morph_regions", run("nm", "-C", "kernels").stdout))
+    assert len(as_loops) >= (last - first) // 2
+    by_loops = run("./kernels").stdout
+    assert by_loops.count(" no error ") == last - first
+    assert run("./kernels", MORPH_SHUFFLE="5").stdout.splitlines() == by_loops.splitlines()
 
 
 @pytest.mark.parametrize("options", [(), ("-DOPERATOR",)])
