@@ -59,6 +59,16 @@ void sums_loop(const float* x, float* y) {
     y[i] = sum;
   }
 }
+void sums_by_halves_loop(const float* x, float* y) {  // the kernel's own algorithm
+#pragma omp parallel for
+  for (int i = 0; i < kCount / 256; i++) {
+    float all[256];
+    std::copy_n(x + i * 256, 256, all);
+    for (int by = 128; by; by /= 2)
+      for (int j = 0; j < by; j++) all[j] += all[j + by];
+    y[i] = all[0];
+  }
+}
 
 template <class Work>
 double seconds(Work work) {
@@ -86,5 +96,6 @@ int main() {
   compare("2 x + y", [=] { scale_and_add<<<kCount / 256, 256>>>(x, y); }, [=] { scale_and_add_loop(x, y); });
   compare("transpose", [=] { transpose<<<tiles, dim3(32, 8)>>>(x, y); }, [=] { transpose_loop(x, y); });
   compare("sums, by barriers", [=] { sums<<<kCount / 256, 256>>>(x, y); }, [=] { sums_loop<256>(x, y); });
+  compare("the same, by halves", [=] { sums<<<kCount / 256, 256>>>(x, y); }, [=] { sums_by_halves_loop(x, y); });
   compare("sums, by shuffles", [=] { sums_of_warps<<<kCount / 256, 256>>>(x, y); }, [=] { sums_loop<32>(x, y); });
 }

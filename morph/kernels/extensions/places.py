@@ -63,6 +63,10 @@ class Places:
                 last = after
         return "".join([*parts, self._text[last:end]])
 
+    def is_along_grid(self) -> bool:
+        """Return whether a thread's place in a row of the grid's threads is in the text, and asked for."""
+        return f"uint64_t({PLACE}.grid_size.x) * ({PLACE}.block_size.x)" in self.strides
+
     def _is_safe(self, match: re.Match[str]) -> bool:
         """Have the function of the block see to it that a sum does not wrap around; False if it cannot."""
         factor = match["factor"]

@@ -108,8 +108,9 @@ class Body:
         return "".join([block, fits, *self._lines, "return true;\n"])
 
     def _one_region(self) -> None:
-        way, kind = ("each_anew", " mutable") if self._changed else ("each", "")
         region = self._marked(self._start, self._places.text(self._start, self._end))
+        each = "each<true>" if self._places.is_along_grid() else "each"
+        way, kind = ("each_anew", " mutable") if self._changed else (each, "")
         self._lines.append(
             f"{_REGIONS}.{way}([=](const ::morph_cuda::RegionThread& {PLACE}){kind} {{\n{region}\n}});\n"
         )
