@@ -56,6 +56,14 @@ def test_traps_are_refused_or_avoided(build, run):
     assert run("./traps", MORPH_SHUFFLE="5").stdout.splitlines() == by_loops.splitlines()
 
 
+def test_the_address_of_an_own_variable_is_refused_after_a_barrier(build, run):
+    assert build("held") == {"changes_what_is_held"}
+    refused = run("./held")
+    assert refused.stdout == "unspecified launch failure 0\n"
+    assert "keeps the address of a thread's own variable over a barrier" in refused.stderr
+    assert run("./held", MORPH_SHUFFLE="1").stdout == "no error 63\n"
+
+
 @pytest.mark.parametrize(
     ("first", "last"),
     [(0, 10), *(pytest.param(at, at + 50, marks=pytest.mark.long) for at in range(50, 1050, 50))],

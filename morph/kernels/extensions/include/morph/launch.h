@@ -28,6 +28,7 @@ struct Call {
 
   static bool run_regions(void* closure, dim3 grid, dim3 block, int64_t from, int64_t to) {
     Call call = *static_cast<Call*>(closure);
+    stack_of_regions = uintptr_t(__builtin_frame_address(0));
     Regions regions(grid, block);
     regions.begin(from);
     for (; from < to; from++, regions.go_on())

@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstdint>
 #include <new>
+#include <stdexcept>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -24,19 +25,41 @@ struct RegionThread {  // whose threadIdx.x the compiler knows for the variable 
 // Whether no sum of a thread's place and a number below this one wraps around.
 inline bool fits(uint64_t end) { return end <= INT_MAX - 1024; }
 
+// Where the stack of a block's regions begins.
+inline thread_local uintptr_t stack_of_regions = 0;
+
+// What lives across a barrier may not hold the address of a thread's variable, which lies elsewhere after it. The
+// translation refuses such kernels where it sees it; a constructor may store an address unseen.
+[[gnu::noinline]] inline void refuse_own_addresses(const void* value, size_t bytes) {
+  uintptr_t stack = uintptr_t(__builtin_frame_address(0)), word;
+  for (size_t i = 0; i + sizeof(word) <= bytes; i += sizeof(word)) {
+    std::memcpy(&word, static_cast<const char*>(value) + i, sizeof(word));
+    if (word >= stack && word < stack_of_regions)
+      throw std::runtime_error("a kernel keeps the address of a thread's own variable over a barrier; set MORPH_SHUFFLE=1");
+  }
+}
+template <class T>
+void refuse_own_addresses(const T& value) {
+  constexpr bool is_number = std::is_arithmetic_v<std::remove_all_extents_t<T>>;
+  if constexpr (!is_number && sizeof(T) >= sizeof(void*)) refuse_own_addresses(&value, sizeof(T));
+}
+
 // A variable of each thread that lives across a barrier, of the type that it was declared with.
 template <class T>
 struct KeptValue {
   static_assert(!std::is_reference_v<T> && std::is_trivially_copy_constructible_v<T>);
   T value;
-  explicit KeptValue(const T& from) : value(from) {}
+  explicit KeptValue(const T& from) : value(from) { refuse_own_addresses(from); }
   T& get() { return value; }
 };
 template <class T, size_t count>
 struct KeptValue<T[count]> {
   static_assert(std::is_trivially_copyable_v<T>);
   std::remove_const_t<T> value[count];
-  explicit KeptValue(const T (&from)[count]) { std::memcpy(&value, &from, sizeof(value)); }
+  explicit KeptValue(const T (&from)[count]) {
+    std::memcpy(&value, &from, sizeof(value));
+    refuse_own_addresses(from);
+  }
   T (&get())[count] { return value; }
 };
 template <class T>
