@@ -271,12 +271,14 @@ void Block::end_group_of_copies() {
   current_->groups.push_back(current_->copies.size());
 }
 
-// Copies end late on a GPU too: the others read what was there before until they wait themselves.
+// Copies end late on a GPU too: the others read what was there before until they wait themselves. And lanes wait
+// together there: what reads another's copy right after (hadacore) finds it.
 void Block::wait_for_copies(size_t groups_left) {
   Fibre& own = *current_;
   if (own.groups.size() <= groups_left) return;
   go_on_later();
   make_copies(own, own.groups[own.groups.size() - groups_left - 1]);
+  let_others_on();
 }
 
 void Block::make_copies(Fibre& fibre, size_t count) {

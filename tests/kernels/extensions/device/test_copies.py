@@ -32,6 +32,12 @@ def test_a_copy_that_is_on_its_way_while_another_is_used():
     assert out.tolist() == expected
 
 
+def test_lanes_wait_for_their_copies_together():
+    values, out = random(128), integers(128)
+    call("copies", "launch_of_other_lanes", values, out)
+    assert torch.equal(out, values.flip(0))
+
+
 def test_a_pipeline_of_a_thread():
     values, out = random(5, 32, 4), integers(9, 32, 4)
     call("copies", "launch_of_a_thread", values, out, 5)

@@ -42,6 +42,15 @@ __global__ void in_turns(const int* in, int* out, int n) {
   out[threadIdx.x] = sum;
 }
 
+// As hadacore does: what other lanes have copied is read right after a thread's own wait.
+__global__ void of_other_lanes(const int* in, int* out) {
+  __shared__ alignas(16) int kept[32 * 4];
+  __pipeline_memcpy_async(&kept[threadIdx.x * 4], &in[threadIdx.x * 4], 16);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  for (int i = 0; i < 4; i++) out[threadIdx.x * 4 + i] = kept[127 - threadIdx.x * 4 - i];
+}
+
 // A thread's own pipeline: two stages, then all that is left but one.
 __global__ void of_a_thread(const int4* in, int4* out, int rows) {
   __shared__ int4 kept[4][32];
@@ -136,6 +145,7 @@ __global__ void by_number(const int* in, int* out, int rows, int* last) {
 extern "C" {
 void launch_by_a_group(const int* in, int* out, int n) { by_a_group<<<1, 48, 4 * (n + 3)>>>(in, out, n); }
 void launch_in_turns(const int* in, int* out, int n) { in_turns<<<1, 32>>>(in, out, n); }
+void launch_of_other_lanes(const int* in, int* out) { of_other_lanes<<<1, 32>>>(in, out); }
 void launch_of_a_thread(const int4* in, int4* out, int rows) { of_a_thread<<<1, 32>>>(in, out, rows); }
 void launch_of_a_block(const int* in, int* out, int rows) { of_a_block<3><<<1, 64>>>(in, out, rows); }
 void launch_by_role(const int* in, int* out, int rows) { by_role<2><<<1, 96>>>(in, out, rows); }
