@@ -11,7 +11,7 @@ import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from morph.kernels.extensions import assembly, builtins, casts, entries, launches, refusals, zones
+from morph.kernels.extensions import assembly, builtins, casts, defaults, entries, launches, refusals, zones
 from morph.kernels.extensions.block_functions import BlockFunctions
 from morph.kernels.extensions.source import LEFT_OUT, Edits, Source, outside_literals
 
@@ -75,6 +75,7 @@ def translate(
     _keep_step(source, edits)
     _find_dynamic_memory(source, edits)
     _name_templates(source, edits)
+    defaults.translate(source, edits)
     assembly.translate(source, edits)
     functions = None if staying is None else BlockFunctions(source, staying)
     launches.translate(source, edits, functions.of if functions else lambda kernel, place: None)

@@ -139,6 +139,24 @@ def test_a_remainder_by_what_is_translated_is_no_digraph(nvcc, tmp_path):
     assert compile_source(nvcc, tmp_path, source) == (0, "")
 
 
+def test_default_arguments_that_only_the_definition_has(nvcc, tmp_path):
+    source = """
+namespace of {
+template <int N, class T> __device__ constexpr int f(T x, int y, int z);
+template <int N, class T> __device__ constexpr int f(T* x, int start, int z);
+}
+namespace of {
+template <int N, class T>
+__device__ constexpr int f(T x, int y = 1,
+                           int z = N) {
+  return x * 100 + y * 10 + z;
+}
+}
+static_assert(of::f<4>(2) == 214 && of::f<4>(2, 3) == 234);
+"""
+    assert compile_source(nvcc, tmp_path, source) == (0, "")
+
+
 @pytest.mark.parametrize("option", ["-std=c++11", "-std=c++17", "-std=c++20"])
 def test_each_header_of_cudas_libraries_compiles(nvcc, tmp_path, option):
     folders = ("cooperative_groups/", "cub/", "cuda/", "thrust/")
