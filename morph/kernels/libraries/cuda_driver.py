@@ -159,7 +159,11 @@ def _add_limits(calls: Callbacks) -> None:
 
 
 # the versions of CUDA from which a function of another signature has the name; others change at their second
-_CHANGES = {"cuCtxCreate": {2: 3020, 3: 11040, 4: 13000}, "cuGetProcAddress": {2: 12000}}
+_CHANGES = {
+    "cuCtxCreate": {2: 3020, 3: 11040, 4: 13000},
+    "cuGetProcAddress": {2: 12000},
+    "cuMemcpyBatchAsync": {2: 13000},
+}
 _NEW_IN_13 = {"cuCtxGetDevice", "cuCtxSynchronize"}  # beside the old ones
 
 

@@ -31,7 +31,7 @@ def test_without_its_python_a_program_says_what_is_missing(run):
 def test_a_program_that_uses_the_driver_nvrtc_and_nccl(run):
     run("nvcc", SOURCES / "served.cu", "-o", "served", "-lcuda", "-lnvrtc", "-lnccl")
     done = run("./served", MORPH_DEVICES="2")
-    assert done.stdout == "8 unsigned int const* 0 3 6 9\nCUDA_ERROR_ASSERT\n"
+    assert done.stdout == "8 unsigned int const* 9 3 6 9\nCUDA_ERROR_ASSERT\n"
     assert "assert triggered: x == nullptr at own.cu:3" in done.stderr
 
 

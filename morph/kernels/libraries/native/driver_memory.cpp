@@ -69,6 +69,33 @@ int copy_peer_async(void* to, void*, const void* from, void*, size_t bytes, Stre
   return transfers::copy(to, from, bytes, transfers::kDeviceToDevice, Order{stream, false});
 }
 
+struct Batch {
+  void **to, **from;
+  const size_t* bytes;
+  size_t count;
+};
+// The attributes are hints, but for the order, and each copy is done in its turn.
+int copy_batch(Batch batch, const void* attributes, const size_t* firsts, size_t kinds, size_t* failed, Stream stream) {
+  if (failed) *failed = SIZE_MAX;
+  const bool named = reinterpret_cast<uintptr_t>(stream) > 1;  // the default stream is refused, as CUDA does
+  if (!batch.to || !batch.from || !batch.bytes || !batch.count || !named) return machine::kInvalidValue;
+  if (!attributes || !firsts || !kinds || kinds > batch.count || *firsts) return machine::kInvalidValue;
+  for (size_t i = 0; i < batch.count; i++) {
+    int code = copy_async<transfers::kAny>(batch.to[i], batch.from[i], batch.bytes[i], stream);
+    if (code && failed) *failed = i;
+    if (code) return code;
+  }
+  return 0;
+}
+int copy_batch_v1(void** to, void** from, size_t* bytes, size_t count, void* attributes, size_t* firsts, size_t kinds,
+                  size_t* failed, Stream stream) {
+  return copy_batch({to, from, bytes, count}, attributes, firsts, kinds, failed, stream);
+}
+int copy_batch_v2(void** to, void** from, const size_t* bytes, size_t count, void* attributes, size_t* firsts,
+                  size_t kinds, Stream stream) {
+  return copy_batch({to, from, bytes, count}, attributes, firsts, kinds, nullptr, stream);
+}
+
 struct Side {  // of CUDA_MEMCPY2D
   size_t x, y;
   unsigned kind;
@@ -144,6 +171,8 @@ library::Functions memory_functions() {
           {"cuMemcpyDtoDAsync", address(&copy_async<transfers::kDeviceToDevice>)},
           {"cuMemcpyPeer", address(&copy_peer)},
           {"cuMemcpyPeerAsync", address(&copy_peer_async)},
+          {"cuMemcpyBatchAsync", address(&copy_batch_v1)},
+          {"cuMemcpyBatchAsync_v2", address(&copy_batch_v2)},
           {"cuMemcpy2D", address(&copy_2d)},
           {"cuMemcpy2DUnaligned", address(&copy_2d)},
           {"cuMemcpy2DAsync", address(&copy_2d_async)},

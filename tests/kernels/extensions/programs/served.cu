@@ -64,6 +64,11 @@ int main() {
   double sums[4];
   CHECK(cuMemcpyDtoH(sums, own[1], sizeof sums), CUDA_SUCCESS);
   for (ncclComm_t each : comms) CHECK(ncclCommDestroy(each), ncclSuccess);
+  CUdriverProcAddressQueryResult found;
+  void* copy = nullptr;
+  CHECK(cuGetProcAddress("cuMemcpy", &copy, 12080, CU_GET_PROC_ADDRESS_DEFAULT, &found), CUDA_SUCCESS);
+  CHECK(found, CU_GET_PROC_ADDRESS_SUCCESS);
+  CHECK(reinterpret_cast<decltype(&cuMemcpy)>(copy)(CUdeviceptr(sums), own[1] + 24, 8), CUDA_SUCCESS);
   std::printf("%d %s %g %g %g %g\n", major, type.c_str(), sums[0], sums[1], sums[2], sums[3]);
 
   CHECK(cuModuleGetFunction(&function, module, wrong), CUDA_SUCCESS);

@@ -1,7 +1,7 @@
 """libcuda on the software device, beside torch and libcudart in the same process."""
 
 import ctypes
-from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
 
 import torch
 
@@ -84,6 +84,26 @@ def test_memory_moves_between_host_device_and_tensor():
     assert library.cuPointerGetAttribute(byref(kind), 2, c_void_p(host.data_ptr())) == 1
     assert library.cuMemFree_v2(pointer) == 0
     assert torch.cuda.mem_get_info()[0] == free
+
+
+def test_a_batch_of_copies():
+    library, function, stream, failed = driver(), c_void_p(), c_void_p(), c_size_t()
+    assert library.cuStreamCreate(byref(stream), 0) == 0
+    source, target = torch.arange(8, device="cuda"), torch.zeros(8, dtype=torch.int64, device="cuda")
+    to = (c_void_p * 2)(target.data_ptr(), target.data_ptr() + 32)
+    start = (c_void_p * 2)(source.data_ptr() + 32, source.data_ptr())
+    sizes, attributes, firsts = (c_size_t * 2)(24, 16), (c_uint * 6)(3), (c_size_t * 1)(0)
+    given = (to, start, sizes, c_size_t(2), attributes, firsts, c_size_t(1))
+    for version, last in ((12080, (byref(failed), stream)), (13000, (stream,))):
+        target.zero_()
+        found = library.cuGetProcAddress_v2(
+            b"cuMemcpyBatchAsync", byref(function), version, c_uint64(0), None
+        )
+        call = ctypes.CFUNCTYPE(c_int)(function.value)
+        assert found == call(*given, *last) == 0
+        assert target.tolist() == [4, 5, 6, 0, 0, 1, 0, 0]
+        assert call(*given, *last[:-1], c_void_p()) == 1  # as CUDA's, it refuses the default stream
+    assert library.cuStreamDestroy_v2(stream) == 0
 
 
 def test_rows_of_a_structure():
