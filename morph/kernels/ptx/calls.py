@@ -19,7 +19,7 @@ DIRECTIONS = {
 SYMBOLS = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^"}
 WORD = Type("b32", "uint32_t", 32)
 PREDICATE = Type("pred", "bool", 1)
-NOTHING = ("fence", "membar", "prefetch", "prefetchu", "nanosleep", "griddepcontrol")
+NOTHING = ("prefetch", "prefetchu", "nanosleep", "griddepcontrol")
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,12 @@ def _converted(call: Call) -> str:
     return of_type(call.type, f"reinterpret_cast<uintptr_t>(::morph_cuda::shared({call.read(source, WORD)}))")
 
 
+@acts("fence", "membar")
+def _fenced(call: Call) -> str:
+    """Return nothing, or between blocks what lets the others of the block write first what is waited for."""
+    return "::__threadfence()" if call.in_block and call.words & {"gpu", "gl", "sys"} else ""
+
+
 @acts("cp")
 def _copied(call: Call) -> str:
     """Return a copy to shared memory, which is made when its group is waited for."""

@@ -35,6 +35,11 @@ def test_a_program_that_uses_the_driver_nvrtc_and_nccl(run):
     assert "assert triggered: x == nullptr at own.cu:3" in done.stderr
 
 
+def test_a_thread_that_tells_other_blocks_tells_what_its_own_has_written(run):
+    run("nvcc", "-O2", SOURCES / "arrivals.cu", "-o", "arrivals")
+    assert run("./arrivals").stdout == "no error, 0 wrong\n"
+
+
 @pytest.mark.long
 def test_other_ends_of_a_program(run):
     run("nvcc", SOURCES / "process.cu", "-o", "folder")

@@ -153,9 +153,14 @@ inline int __syncthreads_and(int p) {
 }
 inline void __syncwarp(unsigned mask = morph_cuda::kAll) { morph_cuda::wait_for_warp(mask); }
 inline void __nanosleep(unsigned) { morph_cuda::looked(nullptr); }
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+// What the block's other threads write just before it is there too, as they keep step on a GPU: a block often tells others
+// by one thread that all is written.
+inline void __threadfence() {
+  morph_cuda::let_others_on();
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+inline void __threadfence_system() { __threadfence(); }
 __attribute__((noinline)) inline unsigned __activemask() { return morph_cuda::lanes_here(__builtin_return_address(0)); }
 
 template <class T>
