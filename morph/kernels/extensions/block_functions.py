@@ -90,7 +90,10 @@ class BlockFunctions:
         bodies = list(entries.bodies(source))
         if not bodies:
             return
-        self._variables = set(_variables(source))
+        try:
+            self._variables = set(_variables(source))
+        except NotSplit:  # a variable that is not understood
+            return
         self._with_addresses = set(callees.with_addresses(source))
         suspects = self._suspects()
         if suspects is None:
@@ -240,6 +243,7 @@ def _variables(source: Source) -> Iterator[str]:
     for match in _VARIABLE.finditer(code):
         start = source.close(match.end("type") - 1) + 1 if match["type"] else match.end()
         simple = _SIMPLE.match(code, start)
-        if match["shared"] or not simple or code[simple.end() : simple.end() + 1] != "(":  # no function
+        is_function = simple and (code[simple.end() : simple.end() + 1] == "(" or "operator" in simple[0])
+        if match["shared"] or not is_function:
             for each in parts(code[start : Statements(source).end_of(start) - 1]):
                 yield from re.findall(r"\w+", re.sub(r"\[[^\]]*\]", "", re.split(r"[={]", each)[0]))[-1:]

@@ -106,6 +106,20 @@ int main() {
     assert "illegal.cu:5" in done.stderr
 
 
+def test_a_function_of_an_operator_is_no_variable(run, tmp_path):
+    text = """__global__ void kernel(int* x) { *x = 1; }
+struct Number { int value; };
+struct Last {
+  Number number;
+  __device__ Last& operator=(const Number& other) { number = other; return *this; }
+};
+__device__ bool operator==(Number left, Number right) { return left.value == right.value; }
+"""
+    (tmp_path / "operators.cu").write_text(text)
+    run("nvcc", "-c", "operators.cu")
+    assert "_morph_regions" in run("nm", "operators.o").stdout
+
+
 def test_what_the_compiler_says_is_said(run, tmp_path):
     (tmp_path / "said.cu").write_text("__global__ void kernel(int* x) { *x = 1; }\n")
     said = run("nvcc", "-c", "said.cu", "-Xcompiler", "-fopt-info-inline").stderr
