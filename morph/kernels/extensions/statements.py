@@ -12,16 +12,20 @@ CONTROL = re.compile(r"(?:if(?:\s+constexpr)?|for|while|switch)\s*(?=\()")
 _NO_DECLARATION = re.compile(
     r"(?:return|delete|throw|goto|break|continue|if|for|while|do|switch|case|default|else|new|sizeof|asm)\b"
 )
+_WORDS = (
+    "const|constexpr|volatile|static|register|typename|struct|class|union|enum|unsigned|signed|long|short|int"
+    "|char|float|double|bool|auto"
+)
 _DECLARED = re.compile(
-    r"(?P<type>(?:(?:const|constexpr|volatile|static|register|typename|struct|class|union|enum|unsigned|signed|long|short|int|char"
-    r"|float|double|bool|auto)\b\s*)*(?:[A-Za-z_]\w*(?:\s*::\s*\w+)*(?:\s*<[^;(){}=]*>)?(?:\s*::\s*\w+)*)?"
+    rf"(?P<type>(?:(?:{_WORDS})\b\s*)*"
+    r"(?:[A-Za-z_]\w*(?:\s*::\s*\w+)*(?:\s*<[^;(){}=]*>)?(?:\s*::\s*\w+)*)?"
     r"(?:\s*\bconst\b)?)(?P<kind>[\s*&]*(?:(?:const|__restrict__|__restrict)\b\s*)*)"
     r"\b(?P<name>[A-Za-z_]\w*)\s*(?=[=;,\[({])"
 )
 # declarations in other forms: `auto [a, b]`, `decltype(x) y`, `A<(1)> a`, `int (*f)(int)`, `int (x)`
 _OTHERS = re.compile(
-    r"(?:const|constexpr|volatile|static|register|typename|struct|class|union|enum|unsigned|signed|long|short|int|char"
-    r"|float|double|bool|auto|decltype|alignas|__attribute__)\b|\[\[|[\w:\s]+<[^;]*(?<!-)>\s*[*&]*\s*\w+\s*[=;{(\[,]"
+    rf"(?:{_WORDS}|decltype|alignas|__attribute__)\b"
+    r"|\[\[|[\w:\s]+<[^;]*(?<!-)>\s*[*&]*\s*\w+\s*[=;{(\[,]"
     r"|[\w:]+\s*\(\s*(?:[*&]\s*\w+\s*\)\s*[\[(]|\w+\s*\)\s*=)"
 )
 _ANOTHER = re.compile(r"[\s*&]*(?P<name>[A-Za-z_]\w*)\s*(?=[=\[({]|$)")
